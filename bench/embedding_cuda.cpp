@@ -252,11 +252,5 @@ int main(int argc, char** argv) {
   app.add_option("--device", settings.device, "cuda or cuda:N")->capture_default_str();
   app.add_option("--json", settings.json, "Write the results here");
   CLI11_PARSE(app, argc, argv);
-  try {
-    tessera::bench::run(settings);
-    return 0;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_embedding_cuda: {}\n", error.what());
-    return 1;
-  }
+  return tessera::bench::exit_code_of("bench_embedding_cuda", [&] { tessera::bench::run(settings); });
 }

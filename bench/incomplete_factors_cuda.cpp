@@ -9,7 +9,6 @@
 #include "bench/report.hpp"
 #include "bench/vendor_factors.hpp"
 #include "core/cuda/capture.hpp"
-#include "core/stopwatch.hpp"
 #include "solvers/factors/prepared_factors.hpp"
 #include "support/machine.hpp"
 #include "tessera/error.hpp"
@@ -44,15 +43,6 @@ struct FactorProblem {
 };
 
 using Solve = detail::FactorSolve<double>;
-
-template <class Work>
-double timed(const Device& device, Work&& work) {
-  synchronize(device);
-  const Stopwatch watch;
-  work();
-  synchronize(device);
-  return watch.milliseconds();
-}
 
 std::string name_of(TriangularSolve kind) {
   return kind == TriangularSolve::levels ? "levels" : kind == TriangularSolve::sync_free ? "sync-free" : "auto";
@@ -320,11 +310,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--json", settings.json, "Write the results here, after every problem");
   CLI11_PARSE(app, argc, argv);
-  try {
+  return tessera::bench::exit_code_of("bench_incomplete_factors_cuda", [&] {
     std::erase(settings.grids, 0);
-    return tessera::bench::run(settings) ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_incomplete_factors_cuda: {}\n", error.what());
-    return 1;
-  }
+    return tessera::bench::run(settings);
+  });
 }

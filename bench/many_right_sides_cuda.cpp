@@ -232,10 +232,5 @@ int main(int argc, char** argv) {
   app.add_option("--device", problems.device, "cuda or cuda:N")->capture_default_str();
   app.add_option("--json", problems.json, "Write the results here, after every problem");
   CLI11_PARSE(app, argc, argv);
-  try {
-    return tessera::bench::run(settings) ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_many_right_sides_cuda: {}\n", error.what());
-    return 1;
-  }
+  return tessera::bench::exit_code_of("bench_many_right_sides_cuda", [&] { return tessera::bench::run(settings); });
 }

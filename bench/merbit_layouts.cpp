@@ -29,6 +29,7 @@ using namespace detail;
 namespace {
 
 using namespace tessera::cuda;
+using cuda::Context;
 
 struct Settings {
   std::vector<std::string> families = zoo_families();
@@ -184,10 +185,5 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--rounds", settings.rounds, "Samples of each")->check(CLI::Range(1, 100000))->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  try {
-    return tessera::bench::run(settings) ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_merbit_layouts: {}\n", error.what());
-    return 1;
-  }
+  return tessera::bench::exit_code_of("bench_merbit_layouts", [&] { return tessera::bench::run(settings); });
 }

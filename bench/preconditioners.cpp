@@ -6,7 +6,9 @@
 ///   bench_preconditioners --problems poisson3d:100 --amg smoother=spai0 --peers eigen
 ///   bench_preconditioners --matrix bcsstk13.mtx.gz --preconditioners jacobi,poly:4,neumann:3:explicit:1e-2
 #include "bench/preconditioner_measure.hpp"
+#include "bench/preconditioner_options.hpp"
 #include "bench/preconditioner_problems.hpp"
+#include "bench/report.hpp"
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
 #include "tessera/error.hpp"
@@ -126,10 +128,5 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--json", settings.json, "Write the results here, after every problem");
   CLI11_PARSE(app, argc, argv);
-  try {
-    return tessera::bench::run(settings) ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_preconditioners: {}\n", error.what());
-    return 1;
-  }
+  return tessera::bench::exit_code_of("bench_preconditioners", [&] { return tessera::bench::run(settings); });
 }

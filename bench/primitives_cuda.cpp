@@ -214,10 +214,6 @@ int main(int argc, char** argv) {
   app.add_option("--device", settings.device, "cuda or cuda:N")->capture_default_str();
   app.add_option("--json", settings.json, "Write the results here");
   CLI11_PARSE(app, argc, argv);
-  try {
-    tessera::bench::write(tessera::bench::Bench(settings).run(), settings.json);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_primitives_cuda: {}\n", error.what());
-    return 1;
-  }
+  return tessera::bench::exit_code_of(
+      "bench_primitives_cuda", [&] { tessera::bench::write(tessera::bench::Bench(settings).run(), settings.json); });
 }

@@ -5,6 +5,7 @@
 #include "compare/measure.hpp"
 #include "compare/rows.hpp"
 #include "compare/timing.hpp"
+#include "core/stopwatch.hpp"
 #include "support/machine.hpp"
 #include "tessera/device.hpp"
 #include "tessera/version.hpp"
@@ -13,11 +14,13 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <fstream>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -70,6 +73,33 @@ inline void write(const Json& document, const std::string& path) {
   std::ofstream file(path);
   file << document.dump(2) << '\n';
   if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+/// What main() returns: 0 where `run` returns true, or nothing; 1 where it returns false or throws, with the error on
+/// standard error. \param name of the program
+template <class Run>
+int exit_code_of(const char* name, Run&& run) {
+  try {
+    if constexpr (std::is_void_v<decltype(run())>) {
+      run();
+      return 0;
+    } else {
+      return run() ? 0 : 1;
+    }
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", name, error.what());
+    return 1;
+  }
+}
+
+/// Wall-clock time of work that leaves nothing running on the device.
+template <class Work>
+double timed(const Device& device, Work&& work) {
+  synchronize(device);
+  const Stopwatch watch;
+  work();
+  synchronize(device);
+  return watch.milliseconds();
 }
 
 /// Adds the ratio where both have times.

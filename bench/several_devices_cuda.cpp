@@ -333,11 +333,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", settings.rounds);
   app.add_option("--json", settings.json, "file of results");
   CLI11_PARSE(app, argc, argv);
-  try {
+  return tessera::bench::exit_code_of("bench_several_devices_cuda", [&] {
     tessera::bench::write(tessera::bench::Bench(settings).run(), settings.json);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
-  return 0;
+  });
 }

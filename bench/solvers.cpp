@@ -225,11 +225,5 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", settings.rounds, "Samples of each")->capture_default_str();
   app.add_option("--json", settings.json, "Write the results here");
   CLI11_PARSE(app, argc, argv);
-  try {
-    tessera::bench::run(settings);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_solvers: {}\n", error.what());
-    return 1;
-  }
-  return 0;
+  return tessera::bench::exit_code_of("bench_solvers", [&] { tessera::bench::run(settings); });
 }

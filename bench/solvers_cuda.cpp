@@ -6,6 +6,7 @@
 ///   bench_solvers_cuda --parts converge --problems poisson2d:2500 --kernels auto,merbit --matrix bcsstk16.mtx.gz
 #include "bench/krylov_measure.hpp"
 #include "bench/pagerank_measure.hpp"
+#include "bench/report.hpp"
 #include "bench/solver_problems.hpp"
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
@@ -236,10 +237,5 @@ int main(int argc, char** argv) {
   app.add_option("--device", settings.device, "cuda or cuda:N")->capture_default_str();
   app.add_option("--json", settings.json, "Write the results here, after every problem");
   CLI11_PARSE(app, argc, argv);
-  try {
-    return tessera::bench::Bench(settings).run() ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_solvers_cuda: {}\n", error.what());
-    return 1;
-  }
+  return tessera::bench::exit_code_of("bench_solvers_cuda", [&] { return tessera::bench::Bench(settings).run(); });
 }

@@ -164,11 +164,5 @@ int main(int argc, char** argv) {
   app.add_flag("!--no-workflows", settings.workflows, "Leave out the workflows by name");
   app.add_option("--json", settings.json, "Write the results here, after every matrix");
   CLI11_PARSE(app, argc, argv);
-  try {
-    tessera::bench::run(settings);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_spgemm: {}\n", error.what());
-    return 1;
-  }
-  return 0;
+  return tessera::bench::exit_code_of("bench_spgemm", [&] { tessera::bench::run(settings); });
 }

@@ -373,11 +373,5 @@ int main(int argc, char** argv) {
   app.add_flag("!--no-vendor", settings.vendor, "Leave the vendor out");
   app.add_option("--json", settings.json, "Write the results here, after every problem");
   CLI11_PARSE(app, argc, argv);
-  try {
-    tessera::bench::run(settings);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_spgemm_cuda: {}\n", error.what());
-    return 1;
-  }
-  return 0;
+  return tessera::bench::exit_code_of("bench_spgemm_cuda", [&] { tessera::bench::run(settings); });
 }

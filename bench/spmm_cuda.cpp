@@ -340,10 +340,5 @@ int main(int argc, char** argv) {
   app.add_option("--device", settings.device, "cuda or cuda:N")->capture_default_str();
   app.add_option("--json", settings.json, "Write the results here");
   CLI11_PARSE(app, argc, argv);
-  try {
-    return tessera::bench::run(settings) ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_spmm_cuda: {}\n", error.what());
-    return 1;
-  }
+  return tessera::bench::exit_code_of("bench_spmm_cuda", [&] { return tessera::bench::run(settings); });
 }

@@ -252,10 +252,5 @@ int main(int argc, char** argv) {
   app.add_option("--json", settings.json, "Write the results here");
   CLI11_PARSE(app, argc, argv);
   settings.timing.min_seconds = std::min(settings.timing.min_seconds, settings.timing.max_seconds);
-  try {
-    return tessera::bench::run(settings) ? 0 : 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_spmv: {}\n", error.what());
-    return 1;
-  }
+  return tessera::bench::exit_code_of("bench_spmv", [&] { return tessera::bench::run(settings); });
 }

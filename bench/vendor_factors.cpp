@@ -2,9 +2,10 @@
 #define DISABLE_CUSPARSE_DEPRECATED
 #include "bench/vendor_factors.hpp"
 
+#include "bench/report.hpp"
+
 #include "core/cuda/context.hpp"
 #include "core/shared_library.hpp"
-#include "core/stopwatch.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -67,15 +68,6 @@ const FactorLibrary& functions() {
 }
 
 void check(cusparseStatus_t status, const char* call) { cuda::CuSparse::library().check(status, call); }
-
-template <class Work>
-double timed(const Device& device, Work&& work) {
-  synchronize(device);
-  const Stopwatch watch;
-  work();
-  synchronize(device);
-  return watch.milliseconds();
-}
 
 struct DestroyDescription {
   void operator()(cusparseMatDescr_t each) const noexcept { static_cast<void>(functions().destroy_description(each)); }

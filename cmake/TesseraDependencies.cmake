@@ -51,7 +51,7 @@ endif()
 
 # Libraries of file formats: without one, its format is refused by name. The sources that use them are told so in
 # io/CMakeLists.txt; tessera_link_formats() links them.
-set(TESSERA_FORMAT_SOURCES mat_file.cpp matrix_file.cpp source.cpp zip_archive.cpp)  # in io/
+set(TESSERA_FORMAT_SOURCES mat_checker.cpp mat_file.cpp matrix_file.cpp source.cpp zip_archive.cpp)  # in io/
 set(TESSERA_FORMAT_DEFINITIONS "")
 set(TESSERA_FORMAT_INCLUDES "")
 set(TESSERA_FORMAT_LIBRARIES "")

@@ -119,6 +119,16 @@ void add_history(const OutputSettings& output, std::int64_t most_iterations, For
 [[nodiscard]] ExitCode deliver_forecast(const Forecast& forecast, const OutputSettings& output, const Options& options,
                                         const Invocation& invocation);
 
+/// A forecast in the precision of the settings, made and reported. \returns as deliver_forecast
+template <class Settings, class Outlook>
+[[nodiscard]] ExitCode forecast_command(const Settings& settings, const Options& options, const Invocation& invocation,
+                                        Outlook* in_double, Outlook* in_single) {
+  Progress progress(options, settings.output, settings.machine);
+  const Forecast forecast = (settings.machine.precision == Precision::fp64 ? in_double : in_single)(settings, progress);
+  progress.conclude(forecast.warnings);
+  return deliver_forecast(forecast, settings.output, options, invocation);
+}
+
 // What the commands do with --dry-run.
 
 [[nodiscard]] ExitCode forecast_run(const RunSettings& settings, const Options& options, const Invocation& invocation);

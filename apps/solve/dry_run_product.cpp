@@ -284,20 +284,11 @@ template <class T>
 }  // namespace
 
 ExitCode forecast_spgemm(const SpgemmSettings& settings, const Options& options, const Invocation& invocation) {
-  Progress progress(options, settings.output, settings.machine);
-  const Forecast forecast = settings.machine.precision == Precision::fp64 ? product_outlook<double>(settings, progress)
-                                                                          : product_outlook<float>(settings, progress);
-  progress.conclude(forecast.warnings);
-  return deliver_forecast(forecast, settings.output, options, invocation);
+  return forecast_command(settings, options, invocation, product_outlook<double>, product_outlook<float>);
 }
 
 ExitCode forecast_compare(const CompareSettings& settings, const Options& options, const Invocation& invocation) {
-  Progress progress(options, settings.output, settings.machine);
-  const Forecast forecast = settings.machine.precision == Precision::fp64
-                                ? comparison_outlook<double>(settings, progress)
-                                : comparison_outlook<float>(settings, progress);
-  progress.conclude(forecast.warnings);
-  return deliver_forecast(forecast, settings.output, options, invocation);
+  return forecast_command(settings, options, invocation, comparison_outlook<double>, comparison_outlook<float>);
 }
 
 }  // namespace tessera::cli

@@ -321,28 +321,15 @@ template <class T>
 }  // namespace
 
 ExitCode forecast_run(const RunSettings& settings, const Options& options, const Invocation& invocation) {
-  Progress progress(options, settings.output, settings.machine);
-  const Forecast forecast = settings.machine.precision == Precision::fp64 ? solve_outlook<double>(settings, progress)
-                                                                          : solve_outlook<float>(settings, progress);
-  progress.conclude(forecast.warnings);
-  return deliver_forecast(forecast, settings.output, options, invocation);
+  return forecast_command(settings, options, invocation, solve_outlook<double>, solve_outlook<float>);
 }
 
 ExitCode forecast_pagerank(const PageRankSettings& settings, const Options& options, const Invocation& invocation) {
-  Progress progress(options, settings.output, settings.machine);
-  const Forecast forecast = settings.machine.precision == Precision::fp64 ? ranking_outlook<double>(settings, progress)
-                                                                          : ranking_outlook<float>(settings, progress);
-  progress.conclude(forecast.warnings);
-  return deliver_forecast(forecast, settings.output, options, invocation);
+  return forecast_command(settings, options, invocation, ranking_outlook<double>, ranking_outlook<float>);
 }
 
 ExitCode forecast_centrality(const CentralitySettings& settings, const Options& options, const Invocation& invocation) {
-  Progress progress(options, settings.output, settings.machine);
-  const Forecast forecast = settings.machine.precision == Precision::fp64
-                                ? centrality_outlook<double>(settings, progress)
-                                : centrality_outlook<float>(settings, progress);
-  progress.conclude(forecast.warnings);
-  return deliver_forecast(forecast, settings.output, options, invocation);
+  return forecast_command(settings, options, invocation, centrality_outlook<double>, centrality_outlook<float>);
 }
 
 }  // namespace tessera::cli

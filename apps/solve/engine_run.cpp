@@ -5,11 +5,9 @@
 #include "outputs.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
-#include "report/history_plot.hpp"
-#include "report_json.hpp"
+#include "run_output.hpp"
 #include "run_warnings.hpp"
 #include "settings.hpp"
-#include "summary_text.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/precond.hpp"
@@ -210,23 +208,10 @@ ExitCode run_with_petsc(const Options& options, const Invocation& invocation) {
   if (!is_first) return ExitCode::success;
   RunOutcome outcome = outcome_of(settings, result);
   progress.conclude(outcome.warnings);
-
-  Deliverables results;
-  results.write_vector = [&](const std::string& path) {
-    const Stopwatch timer;
-    write_solution<double>(path, std::span<const double>(result.solution),
-                           {fmt::format("solution of {} with right-hand side {}: {}", outcome.problem, outcome.rhs,
-                                        to_string(outcome.report.status))});
-    outcome.write_ms = timer.milliseconds();
-  };
-  results.history = [&] { return history_csv(outcome.report.history); };
-  results.summary = [&] { return run_summary(outcome, settings.output); };
-  results.plot = [&](std::size_t width, bool is_utf8) {
-    return history_plot(outcome.report.history, "||r||", outcome.report.target, width, is_utf8);
-  };
-  results.json = [&](ExitCode code) { return document_text(run_json(outcome, options, invocation, code)); };
-  return deliver(settings.output, exit_code_of(outcome.report.status, interrupt_signal(), settings.output.exit_zero),
-                 results);
+  return deliver_run(outcome, settings.output, options, invocation,
+                     [&](const std::string& path, const std::vector<std::string>& comments) {
+                       write_solution<double>(path, std::span<const double>(result.solution), comments);
+                     });
 }
 
 }  // namespace tessera::cli

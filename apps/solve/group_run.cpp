@@ -9,7 +9,7 @@
 #include "precond_settings.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
-#include "report/history_plot.hpp"
+#include "run_output.hpp"
 #include "run_warnings.hpp"
 #include "settings.hpp"
 #include "summary_text.hpp"
@@ -140,22 +140,6 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] KnownError distance(std::span<const T> x, std::span<const T> exact) {
-  KnownError error;
-  double squares = 0.0;
-  double exact_squares = 0.0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const auto wanted = static_cast<double>(exact[i]);
-    const double each = std::fabs(static_cast<double>(x[i]) - wanted);
-    if (!(each <= error.largest)) error.largest = each;
-    squares += each * each;
-    exact_squares += wanted * wanted;
-  }
-  error.relative = squares == 0.0 ? 0.0 : std::sqrt(squares / exact_squares);
-  return error;
-}
-
-template <class T>
 void describe(const RunSettings& settings, const InputMatrix<T>& problem, RunOutcome& outcome) {
   const Stopwatch timer;
   report_input(settings.problem, settings.machine, problem, outcome);
@@ -224,9 +208,7 @@ template <class T>
   result.x = ordering.scattered(std::move(x));
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.plan_ms = plan_ms;
-  if (const auto exact = exact_solution<T>(settings.rhs, matrix.rows(), settings.machine.seed)) {
-    outcome.error = distance<T>(result.x, *exact);
-  }
+  outcome.error = known_error<T>(result.x, settings.rhs, settings.machine.seed);
   warn_about_run(outcome, outcome.warnings);
   return result;
 }
@@ -238,23 +220,10 @@ template <class T>
   GroupSolution<T> solved = solve_on<T>(group, settings, ordering_of(options, settings), progress);
   RunOutcome& outcome = solved.outcome;
   progress.conclude(outcome.warnings);
-
-  Deliverables results;
-  results.write_vector = [&](const std::string& path) {
-    const Stopwatch timer;
-    write_solution<T>(path, std::span<const T>(solved.x),
-                      {fmt::format("solution of {} with right-hand side {}: {}", outcome.problem, outcome.rhs,
-                                   to_string(outcome.report.status))});
-    outcome.write_ms = timer.milliseconds();
-  };
-  results.history = [&] { return history_csv(outcome.report.history); };
-  results.summary = [&] { return run_summary(outcome, settings.output); };
-  results.plot = [&](std::size_t width, bool is_utf8) {
-    return history_plot(outcome.report.history, "||r||", outcome.report.target, width, is_utf8);
-  };
-  results.json = [&](ExitCode code) { return document_text(run_json(outcome, options, invocation, code)); };
-  return deliver(settings.output, exit_code_of(outcome.report.status, interrupt_signal(), settings.output.exit_zero),
-                 results);
+  return deliver_run(outcome, settings.output, options, invocation,
+                     [&](const std::string& path, const std::vector<std::string>& comments) {
+                       write_solution<T>(path, std::span<const T>(solved.x), comments);
+                     });
 }
 
 }  // namespace

@@ -214,11 +214,36 @@ std::vector<T> read_vector_of(const std::string& path, std::int64_t n, const Mac
   }
 }
 
+namespace {
+
+/// x for which a right-hand side of the settings is A x; nothing where it is not made that way.
 template <class T>
-std::optional<std::vector<T>> exact_solution(const VectorSettings& rhs, std::int64_t n, std::uint64_t seed) {
+[[nodiscard]] std::optional<std::vector<T>> exact_solution(const VectorSettings& rhs, std::int64_t n,
+                                                           std::uint64_t seed) {
   if (rhs.kind == VectorSettings::Kind::a_ones) return std::vector<T>(static_cast<std::size_t>(n), T{1});
   if (rhs.kind == VectorSettings::Kind::a_random) return support::random_vector<T>(n, seed);
   return std::nullopt;
+}
+
+}  // namespace
+
+template <class T>
+std::optional<KnownError> known_error(std::span<const T> x, const VectorSettings& rhs, std::uint64_t seed) {
+  const auto exact = exact_solution<T>(rhs, static_cast<std::int64_t>(x.size()), seed);
+  if (!exact) return std::nullopt;
+  KnownError error;
+  double squares = 0.0;
+  double exact_squares = 0.0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto wanted = static_cast<double>((*exact)[i]);
+    const double each = std::fabs(static_cast<double>(x[i]) - wanted);
+    // NaN is larger than anything.
+    if (!(each <= error.largest)) error.largest = each;
+    squares += each * each;
+    exact_squares += wanted * wanted;
+  }
+  error.relative = squares == 0.0 ? 0.0 : std::sqrt(squares / exact_squares);
+  return error;
 }
 
 template <class T>
@@ -318,8 +343,8 @@ template std::vector<float> read_vector_of(const std::string&, std::int64_t, con
                                            std::string_view);
 template std::vector<double> read_vector_of(const std::string&, std::int64_t, const MachineSettings&,
                                             const std::string&, std::string_view);
-template std::optional<std::vector<float>> exact_solution(const VectorSettings&, std::int64_t, std::uint64_t);
-template std::optional<std::vector<double>> exact_solution(const VectorSettings&, std::int64_t, std::uint64_t);
+template std::optional<KnownError> known_error(std::span<const float>, const VectorSettings&, std::uint64_t);
+template std::optional<KnownError> known_error(std::span<const double>, const VectorSettings&, std::uint64_t);
 template std::vector<float> make_vector(const VectorSettings&, const LinearOperator<float>&, const MachineSettings&,
                                         std::uint64_t, const std::string&);
 template std::vector<double> make_vector(const VectorSettings&, const LinearOperator<double>&, const MachineSettings&,

@@ -77,10 +77,11 @@ void warn_about_cache(const CommonOutcome& outcome, Warnings& warnings);
 /// "reading A.mtx", "generating poisson3d 64".
 [[nodiscard]] std::string loading_text(const ProblemSettings& settings);
 
-/// x for which a right-hand side of the settings is A x; nothing where it is not made that way.
+/// How far x is from the solution that is known where the right-hand side is A ones or A times random numbers; else
+/// nothing.
 template <class T>
-[[nodiscard]] std::optional<std::vector<T>> exact_solution(const VectorSettings& rhs, std::int64_t n,
-                                                           std::uint64_t seed);
+[[nodiscard]] std::optional<KnownError> known_error(std::span<const T> x, const VectorSettings& rhs,
+                                                    std::uint64_t seed);
 
 /// The vector of the settings. Kind::rhs is not handled here: the caller has that vector.
 /// \param A     for Kind::a_ones and Kind::a_random

@@ -13,10 +13,8 @@
 #include "precond_settings.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
-#include "report/history_plot.hpp"
-#include "report_json.hpp"
+#include "run_output.hpp"
 #include "run_warnings.hpp"
-#include "summary_text.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/error_gate.hpp"
@@ -48,23 +46,6 @@ struct Solved {
 
   [[nodiscard]] std::span<T> x() { return solution.elements; }
 };
-
-template <class T>
-[[nodiscard]] KnownError distance(std::span<const T> x, std::span<const T> exact) {
-  KnownError error;
-  double squares = 0.0;
-  double exact_squares = 0.0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const auto wanted = static_cast<double>(exact[i]);
-    const double each = std::fabs(static_cast<double>(x[i]) - wanted);
-    // NaN is larger than anything.
-    if (!(each <= error.largest)) error.largest = each;
-    squares += each * each;
-    exact_squares += wanted * wanted;
-  }
-  error.relative = squares == 0.0 ? 0.0 : std::sqrt(squares / exact_squares);
-  return error;
-}
 
 /// Facts, method and preconditioner; the plan is made by the caller because it outlives this.
 template <class T>
@@ -328,9 +309,7 @@ template <class T>
     outcome.next_command = next_command<T>(outcome, problem.matrix->view(), machine.memory_limit_bytes == 0);
   }
   // Least squares may have other solutions.
-  if (const auto exact = exact_solution<T>(settings.rhs, A.rows(), machine.seed); exact && !is_least_squares) {
-    outcome.error = distance<T>(result.x(), *exact);
-  }
+  if (!is_least_squares) outcome.error = known_error<T>(result.x(), settings.rhs, machine.seed);
   if (settings.output.plan_info && interrupt_signal() == 0) outcome.break_even = A.measure_break_even();
   warn_about_run(outcome, outcome.warnings);
   return result;
@@ -342,27 +321,10 @@ template <class T>
   Solved<T> solved = solve_system<T>(settings, progress);
   RunOutcome& outcome = solved.outcome;
   progress.conclude(outcome.warnings);
-
-  Deliverables results;
-  results.write_vector = [&](const std::string& path) {
-    const Stopwatch timer;
-    write_solution<T>(path, solved.solution,
-                      {fmt::format("solution of {} with right-hand side {}: {}", outcome.problem, outcome.rhs,
-                                   to_string(outcome.report.status))});
-    outcome.write_ms = timer.milliseconds();
-  };
-  results.history = [&] {
-    return outcome.columns.empty() ? history_csv(outcome.report.history) : history_csv(outcome.columns);
-  };
-  results.summary = [&] { return run_summary(outcome, settings.output); };
-  results.plot = [&](std::size_t width, bool is_utf8) {
-    // The target of least squares is one of ||A'r||.
-    return history_plot(outcome.report.history, "||r||", outcome.least_squares ? 0.0 : outcome.report.target, width,
-                        is_utf8);
-  };
-  results.json = [&](ExitCode code) { return document_text(run_json(outcome, options, invocation, code)); };
-  return deliver(settings.output, exit_code_of(outcome.report.status, interrupt_signal(), settings.output.exit_zero),
-                 results);
+  return deliver_run(outcome, settings.output, options, invocation,
+                     [&](const std::string& path, const std::vector<std::string>& comments) {
+                       write_solution<T>(path, solved.solution, comments);
+                     });
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 #include "solvers/ladder/costs.hpp"
 #include "solvers/ladder/jacobi_watch.hpp"
 #include "solvers/ladder/outcome.hpp"
+#include "solvers/ladder/progress.hpp"
 #include "solvers/ladder/rung.hpp"
 #include "solvers/ladder/systems.hpp"
-#include "solvers/stopping.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -61,7 +61,7 @@ class Climb {
     fused::copy<T>(a_.device(), x_, guess_.span());
     while (!done_) {
       const auto plan = next_rung();
-      if (!plan || seconds_left() <= 0.0) break;
+      if (!plan || progress_.seconds_left() <= 0.0) break;
       if (needs_analysis(*plan)) {
         analyse();
       } else {
@@ -78,7 +78,9 @@ class Climb {
   void begin() {
     SolverOptions solver = options_.solver;
     solver.max_iterations = 0;
-    solver.observer = [this](const IterationInfo& info) { return tell(info, 0) ? Control::proceed : Control::stop; };
+    solver.observer = [this](const IterationInfo& info) {
+      return progress_.tell(info) ? Control::proceed : Control::stop;
+    };
     learn(bicgstab<T>(a_, b_, x_, solver));
     if (options_.solver.max_iterations == 0) done_ = true;
   }
@@ -89,7 +91,7 @@ class Climb {
     target_ = report.target;
     result_.report = report;
     const bool is_refused = report.status == Status::not_finite && !std::isfinite(report.true_residual);
-    done_ = is_refused || (report.iterations == 0 && (report.converged() || stopped_by_user_));
+    done_ = is_refused || (report.iterations == 0 && (report.converged() || progress_.stopped_by_user()));
   }
 
   [[nodiscard]] std::optional<RungPlan> next_rung() const {
@@ -189,7 +191,7 @@ class Climb {
     } catch (const std::bad_alloc&) {
       rung.outcome = "the system has no more memory";
     }
-    if (seconds_left() <= 0.0 || iterations_left() <= 0) done_ = true;
+    if (progress_.seconds_left() <= 0.0 || progress_.iterations_left() <= 0) done_ = true;
   }
 
   /// The factors of the rung before, where only the method differs.
@@ -203,7 +205,7 @@ class Climb {
     }
     const double patience = setup_seconds + setup_seconds_per_entry * static_cast<double>(result_.facts.nnz);
     const detail::SetUp budget{.memory_limit_bytes = options_.memory_limit_bytes,
-                               .seconds = std::min(seconds_left(), patience),
+                               .seconds = std::min(progress_.seconds_left(), patience),
                                .prediction = result_.facts.direct};
     factors_ = detail::set_up_rung<T>(rung.plan, systems_, side, budget, rung);
     if (rung.factors) permuted_ = rung.factors->permuted;
@@ -226,7 +228,7 @@ class Climb {
     if (done_) return end_at_once(std::move(report), side, x.span());
     rung.status = report.status;
     rung.iterations = report.iterations;
-    iterations_ += report.iterations;
+    progress_.add_iterations(report.iterations);
     rung.relative_residual = relative(report.true_residual);
     detail::LadderQuality quality{.converged = report.converged(), .residual = rung.relative_residual};
     if (report.converged()) {
@@ -236,8 +238,9 @@ class Climb {
       quality.stable = done_ = find_backward_stability(side, x.span(), report);
     }
     rung.solve_ms = watch.milliseconds();
-    rung.outcome = detail::outcome_of(rung, report, {jacobi.reason(), stopped_by_user_, result_.is_backward_stable});
-    if (stopped_by_user_) done_ = true;
+    rung.outcome =
+        detail::outcome_of(rung, report, {jacobi.reason(), progress_.stopped_by_user(), result_.is_backward_stable});
+    if (progress_.stopped_by_user()) done_ = true;
     indefinite_ = indefinite_ || report.breakdown == Breakdown::indefinite;
     accept(rung, side, quality, std::move(report), x.span());
   }
@@ -257,13 +260,10 @@ class Climb {
     return x;
   }
 
-  [[nodiscard]] double seconds_left() const { return options_.solver.time_limit_seconds - watch_.seconds(); }
-  [[nodiscard]] std::int64_t iterations_left() const { return options_.solver.max_iterations - iterations_; }
   [[nodiscard]] double relative(double residual) const {
     return result_.report.b_norm > 0.0 ? residual / result_.report.b_norm : residual;
   }
 
-  /// The target is that of the first residual, whatever guess a rung begins with.
   /// Directions of GMRES within the limit on memory: two vectors for each, since M may change.
   [[nodiscard]] int directions_that_fit() const {
     constexpr std::int64_t least = 5;
@@ -273,42 +273,30 @@ class Climb {
     return static_cast<int>(std::max(least, fit));
   }
 
+  /// The target is that of the first residual, whatever guess a rung begins with.
   [[nodiscard]] SolverOptions options_of(RungReport& rung, detail::JacobiWatch& jacobi) {
-    SolverOptions solver = options_.solver;
+    SolverOptions solver = progress_.options_for_rest();
     if (solver.base == ResidualBase::r0 && has_begun_) {
       solver.base = ResidualBase::b;
       solver.relative_tolerance = 0.0;
       solver.absolute_tolerance = target_;
     }
     const std::int64_t limit = rung.plan.precond == RungPrecond::direct ? refinement_steps : rung.plan.max_iterations;
-    solver.max_iterations = limit > 0 ? std::min(limit, iterations_left()) : iterations_left();
-    solver.time_limit_seconds = std::max(seconds_left(), 0.0);
+    if (limit > 0) solver.max_iterations = std::min(limit, solver.max_iterations);
     solver.restart = std::min(solver.restart, directions_that_fit());
     solver.stop_cause = [this] {
-      return stopped_by_user_ ? detail::stop_words(options_.solver.stop_cause) : std::string("left by the ladder");
+      return progress_.stopped_by_user() ? progress_.stop_words() : std::string("left by the ladder");
     };
     const bool is_jacobi = rung.plan.precond == RungPrecond::jacobi;
     const bool may_be_slow = rung.plan.precond == RungPrecond::none;
-    const std::int64_t before = iterations_;
-    solver.observer = [this, is_jacobi, may_be_slow, before, &jacobi](const IterationInfo& info) {
+    solver.observer = [this, is_jacobi, may_be_slow, &jacobi](const IterationInfo& info) {
       if (info.iteration == 0) first_residual_ = info.residual;
-      if (!tell(info, before)) return Control::stop;
+      if (!progress_.tell(info)) return Control::stop;
       if (is_jacobi) return jacobi.goes_on(info.residual, info.target) ? Control::proceed : Control::stop;
       const bool slow = info.iteration == slow_iterations && info.residual > slow_residual * first_residual_;
       return slow && !may_be_slow ? Control::stop : Control::proceed;
     };
     return solver;
-  }
-
-  /// The caller's observer, which hears of iteration 0 once. \returns whether it wants to go on
-  [[nodiscard]] bool tell(IterationInfo info, std::int64_t before) {
-    if (!options_.solver.observer || (info.iteration == 0 && has_told_)) return true;
-    has_told_ = true;
-    info.iteration += before;
-    info.max_iterations = options_.solver.max_iterations;
-    info.seconds = watch_.seconds();
-    stopped_by_user_ = options_.solver.observer(info) == Control::stop;
-    return !stopped_by_user_;
   }
 
   struct Solved {
@@ -331,14 +319,12 @@ class Climb {
     const CorrectionSolver<T> correct = [&](std::span<const T> r, std::span<T> d, const SolverOptions& options) {
       return detail::run_rung<T>(method, solved.A, solved.M, r, d, options);
     };
-    SolverOptions limits = options_.solver;
-    limits.max_iterations = std::max<std::int64_t>(iterations_left(), 0);
-    limits.time_limit_seconds = std::max(seconds_left(), 0.0);
-    limits.observer = [this, before = iterations_](const IterationInfo& info) {
-      return info.iteration == 0 || tell(info, before) ? Control::proceed : Control::stop;
+    SolverOptions limits = progress_.options_for_rest();
+    limits.observer = [this](const IterationInfo& info) {
+      return info.iteration == 0 || progress_.tell(info) ? Control::proceed : Control::stop;
     };
     rung.error = estimate_error<T>(solved.A, correct, solved.b, solved.x, target_, limits, options_.gate);
-    iterations_ += rung.error->iterations;
+    progress_.add_iterations(rung.error->iterations);
     if (rung.error->corrections > 0) {
       Array<T> r(a_.rows(), Init::none, solved.A.device());
       report.true_residual = std::sqrt(solved.A.residual(0, solved.b, solved.x, r.span()));
@@ -363,7 +349,7 @@ class Climb {
 
   void accept(RungReport& rung, const Side& side, const detail::LadderQuality& quality, SolveReport&& report,
               std::span<const T> x) {
-    keep_history(report);
+    progress_.take_history(report);
     if (quality.is_better_than(quality_)) {
       quality_ = quality;
       tessera::detail::copy_bytes(a_.device(), x_.data(), systems_.device(side), x.data(), x.size_bytes());
@@ -373,26 +359,13 @@ class Climb {
     if (quality.is_trusted()) done_ = true;
   }
 
-  /// One history of all rungs.
-  void keep_history(SolveReport& report) {
-    const std::int64_t before = iterations_ - report.iterations;
-    const double began = watch_.seconds() - report.timings.solve_ms / 1e3;
-    for (HistoryEntry entry : report.history) {
-      if (entry.iteration == 0 && !history_.empty()) continue;
-      entry.iteration += before;
-      entry.seconds += began;
-      history_.push_back(entry);
-    }
-    report.history.clear();
-  }
-
   [[nodiscard]] LadderReport conclude() {
     SolveReport& report = result_.report;
-    if (!history_.empty()) report.history = std::move(history_);
+    if (!progress_.history().empty()) report.history = std::move(progress_.history());
     if (report.converged()) result_.is_backward_stable = false;
     if (!result_.is_backward_stable && !result_.rungs.empty()) {
-      const std::string stopped = stopped_by_user_ ? detail::stop_words(options_.solver.stop_cause) : std::string();
-      detail::set_final_status({stopped, seconds_left() <= 0.0, iterations_left() <= 0}, report);
+      detail::set_final_status(
+          {progress_.stop_words(), progress_.seconds_left() <= 0.0, progress_.iterations_left() <= 0}, report);
     }
     result_.proof = singularity_proof(result_.facts);
     if (a_.rows() > 0 && std::isfinite(report.true_residual)) {
@@ -409,7 +382,7 @@ class Climb {
   const LadderOptions& options_;
   detail::LadderSystems<T> systems_;
   std::span<const T> b_;
-  Stopwatch watch_;
+  detail::LadderProgress progress_{options_.solver};
 
   LadderReport result_;
   double target_ = 0.0;
@@ -417,15 +390,11 @@ class Climb {
   Array<T> guess_;
   std::shared_ptr<FusedOperator<T>> factors_;  ///< of the latest rung
   std::vector<std::string> tried_;
-  std::vector<HistoryEntry> history_;
-  std::int64_t iterations_ = 0;
   double first_residual_ = 0.0;
   bool has_begun_ = false;
-  bool has_told_ = false;
   bool permuted_ = false;
   bool indefinite_ = false;
   bool hopeless_ = false;  ///< factors were useless, and had many zero pivots: so will be others
-  bool stopped_by_user_ = false;
   bool done_ = false;
 };
 

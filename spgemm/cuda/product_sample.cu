@@ -6,6 +6,7 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/warp.cuh"
 #include "spgemm/common/factors.hpp"
+#include "spgemm/cuda/shared_sketch.cuh"
 
 #include <algorithm>
 #include <iterator>
@@ -14,8 +15,8 @@ namespace tessera::cuda {
 
 namespace {
 
-constexpr int threads = 256;
-constexpr int warps = threads / warp_size;
+constexpr int threads = sketch_threads;
+constexpr int warps = sketch_warps;
 /// Rows of A with so many entries per lane are read by a block.
 constexpr offset_t long_row = 64;
 /// A sampled row is shared by blocks, as 2^14 products of it are worth one; so many at most.
@@ -25,24 +26,6 @@ constexpr unsigned most_split_rows = 256;
 constexpr unsigned most_items = 1 << 17;
 /// Blocks of the sketches: each adds its sums to those of all.
 constexpr int sketch_blocks_of_multiprocessor = 8;
-/// Rows of B with more entries are put into a sketch by all threads of a block, and by all blocks that share it.
-constexpr offset_t long_b_row = 512;
-
-/// A sampled row, or a part of one that blocks share.
-struct SketchedRow {
-  index_t row;
-  std::int32_t slot;  ///< of the shared sketch; -1: the row is not shared
-  std::uint32_t part;
-  std::uint32_t parts;
-};
-
-/// The sketch of a row that blocks share.
-struct SharedSketch {
-  std::uint32_t registers[sample_registers];
-  unsigned long long products;
-  unsigned done;  ///< blocks that are
-  unsigned unused;
-};
 
 /// Of one sample, zero at first.
 struct SampleState {
@@ -220,145 +203,6 @@ __global__ void __launch_bounds__(threads)
     }
     const unsigned first = atomicAdd(&state->items, parts);
     for (unsigned p = 0; p < parts && first + p < most_items; ++p) items[first + p] = {row, slot, p, parts};
-  }
-}
-
-__device__ void insert(unsigned* registers, index_t column) {
-  const SketchMark mark = sketch_mark<sample_registers>(sketch_hash(static_cast<std::uint32_t>(column)));
-  if (registers[mark.slot] < mark.rank) atomicMax(&registers[mark.slot], static_cast<unsigned>(mark.rank));
-}
-
-/// The entries of A of a sampled row, and those of its part.
-struct SampledEntries {
-  offset_t begin;
-  offset_t end;
-  offset_t first;
-  offset_t last;
-};
-
-__device__ SampledEntries entries_of(const Factors<NoValue>& factors, const SketchedRow& item) {
-  const offset_t begin = factors.a_offsets[item.row];
-  const offset_t length = factors.a_offsets[item.row + 1] - begin;
-  return {begin, begin + length, begin + length * item.part / item.parts,
-          begin + length * (item.part + 1) / item.parts};
-}
-
-/// Short rows of B that the part of a row names: a warp per row of B. \returns their products, in every lane of a warp
-/// those of its rows
-__device__ unsigned long long insert_short_rows(const Factors<NoValue>& factors, const SampledEntries& of,
-                                                unsigned* registers) {
-  const unsigned lane = threadIdx.x % warp_size;
-  unsigned long long products = 0;
-#pragma unroll 2
-  for (offset_t k = of.first + threadIdx.x / warp_size; k < of.last; k += warps) {
-    const index_t b_row = factors.a_columns[k];
-    const offset_t begin = factors.b_offsets[b_row];
-    const offset_t end = factors.b_offsets[b_row + 1];
-    if (end - begin > long_b_row) continue;
-    products += static_cast<unsigned long long>(end - begin);
-#pragma unroll 4
-    for (offset_t l = begin + lane; l < end; l += warp_size) insert(registers, factors.b_columns[l]);
-  }
-  return products;
-}
-
-/// Long rows of B that any entry of the row names, of which every part takes its share. Every thread must call.
-/// \returns their products, in every thread of part 0
-__device__ unsigned long long insert_long_rows(const Factors<NoValue>& factors, const SketchedRow& item,
-                                               const SampledEntries& of, unsigned* registers) {
-  __shared__ index_t long_rows[threads];
-  __shared__ int count;
-  unsigned long long products = 0;
-  for (offset_t tile = of.begin; tile < of.end; tile += threads) {
-    if (threadIdx.x == 0) count = 0;
-    __syncthreads();
-    const offset_t k = tile + threadIdx.x;
-    const index_t named = k < of.end ? factors.a_columns[k] : 0;
-    const bool is_long = k < of.end && factors.b_offsets[named + 1] - factors.b_offsets[named] > long_b_row;
-    if (is_long) long_rows[atomicAdd(&count, 1)] = named;
-    __syncthreads();
-    for (int i = 0; i < count; ++i) {
-      const offset_t begin = factors.b_offsets[long_rows[i]];
-      const offset_t end = factors.b_offsets[long_rows[i] + 1];
-      products += static_cast<unsigned long long>(end - begin);
-#pragma unroll 4
-      for (offset_t l = begin + item.part * threads + threadIdx.x; l < end; l += offset_t{threads} * item.parts) {
-        insert(registers, factors.b_columns[l]);
-      }
-    }
-    __syncthreads();
-  }
-  return item.part == 0 ? products : 0;
-}
-
-/// Puts the products of a sampled row, or of its part, into the registers of the block. Every thread must call.
-/// \returns products, in thread 0
-__device__ unsigned long long insert_products(const Factors<NoValue>& factors, const SketchedRow& item,
-                                              unsigned* registers, unsigned long long* of_warp) {
-  const SampledEntries of = entries_of(factors, item);
-  const unsigned long long of_short = insert_short_rows(factors, of, registers);
-  if (threadIdx.x % warp_size == 0) of_warp[threadIdx.x / warp_size] = of_short;
-  unsigned long long products = insert_long_rows(factors, item, of, registers);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    for (int w = 0; w < warps; ++w) products += of_warp[w];
-  }
-  return products;
-}
-
-/// Joins the registers of a block with those of the others that share a row. \returns whether this block is the last
-/// one; then `registers` and `products` are those of the row. Every thread must call.
-__device__ bool join_parts(SharedSketch& shared, unsigned parts, unsigned* registers, unsigned long long& products,
-                           unsigned* is_last) {
-  for (int r = static_cast<int>(threadIdx.x); r < sample_registers; r += threads) {
-    if (registers[r] != 0) atomicMax(&shared.registers[r], registers[r]);
-  }
-  if (threadIdx.x == 0) atomicAdd(&shared.products, products);
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) *is_last = atomicAdd(&shared.done, 1u) == parts - 1 ? 1 : 0;
-  __syncthreads();
-  if (*is_last == 0) return false;
-  __threadfence();
-  for (int r = static_cast<int>(threadIdx.x); r < sample_registers; r += threads) {
-    registers[r] = __ldcg(&shared.registers[r]);
-  }
-  if (threadIdx.x == 0) products = atomicAdd(&shared.products, 0ull);
-  __syncthreads();
-  return true;
-}
-
-/// Adds a row to the sums of its stratum, in shared memory. Every thread must call; a group of registers per warp.
-__device__ void estimate_sampled_row(const unsigned* registers, unsigned long long products, int s, StratumSums* sums,
-                                     SketchSums* of_group) {
-  static_assert(sample_groups == warps && group_registers % warp_size == 0);
-  const unsigned lane = threadIdx.x % warp_size;
-  const unsigned warp = threadIdx.x / warp_size;
-  SketchSums part;
-  for (unsigned r = lane; r < group_registers; r += warp_size) part.add(registers[warp * group_registers + r]);
-  part.powers = sum_over_lanes(static_cast<unsigned long long>(part.powers));
-  part.empty = sum_over_lanes(part.empty);
-  if (lane == 0) {
-    of_group[warp] = part;
-    sums[s].groups[warp] += scaled_to_stratum(corrected_estimate<group_registers>(part), s);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    SketchSums all;
-    for (int g = 0; g < sample_groups; ++g) {
-      all.powers += of_group[g].powers;
-      all.empty += of_group[g].empty;
-    }
-    const std::uint64_t p = scaled_to_stratum(static_cast<double>(products), s);
-    const std::uint64_t estimate = scaled_to_stratum(corrected_estimate<sample_registers>(all), s);
-    const std::uint64_t e = estimate < p ? estimate : p;
-    StratumSums& to = sums[s];
-    ++to.rows;
-    to.products += p;
-    to.entries += e;
-    to.products_squared += p * p;
-    to.products_entries += p * e;
-    to.entries_squared += e * e;
   }
 }
 

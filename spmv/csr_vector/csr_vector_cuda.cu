@@ -3,6 +3,7 @@
 #include "core/cuda/launch.cuh"
 #include "spmv/common/carries.cuh"
 #include "spmv/common/device_kernel.hpp"
+#include "spmv/common/dot_parts_kernel.hpp"
 #include "spmv/common/terms.cuh"
 #include "spmv/csr_vector/csr_vector.hpp"
 #include "spmv/csr_vector/csr_vector_kernel.cuh"
@@ -51,11 +52,11 @@ void with_lanes(int lanes, Function&& function) {
 }
 
 template <class T>
-class CsrVectorKernel final : public DeviceKernel<T> {
+class CsrVectorKernel final : public DotPartsKernel<T, DeviceKernel<T>> {
  public:
   /// \param whole_lanes of a product in one kernel; 0 where it takes several
   CsrVectorKernel(const CsrView<T>& a, const SpmvOptions& options, int lanes, int whole_lanes)
-      : DeviceKernel<T>(a, options),
+      : DotPartsKernel<T, DeviceKernel<T>>(options.device, a, options),
         lanes_(lanes),
         whole_lanes_(whole_lanes),
         long_rows_(
@@ -71,40 +72,13 @@ class CsrVectorKernel final : public DeviceKernel<T> {
     const Context& context = Context::of(this->device());
     const DeviceGuard current(this->device());
     const UpdateEpilogue<T> epilogue{y.data(), alpha, beta};
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(this->mutex_);
     with_terms(a, this->floats(), x, [&](const auto& terms) {
       with_lanes(lanes_, [&](auto lanes) {
         launch_rows<decltype(lanes)::value>(context, a, long_rows_.longer_than, terms, epilogue);
       });
       add_long_rows(context, a, terms, epilogue);
     });
-  }
-
-  ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                            std::span<const T> w) const override {
-    if (whole_lanes_ == 0) return DeviceKernel<T>::apply_and_dot(a, x, y, w);
-    auto* const total = reinterpret_cast<ProductDots*>(of_block_.data() + parts());
-    const std::scoped_lock lock(mutex_);
-    launch_with_total(a, x, y, w, total);
-    ProductDots result;
-    detail::copy_bytes(Device{}, &result, this->device(), total, sizeof(result));
-    return result;
-  }
-
-  bool enqueue_apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
-                             ProductDots* sums) const override {
-    if (whole_lanes_ == 0) return false;
-    const std::scoped_lock lock(mutex_);
-    launch_with_total(a, x, y, w, sums);
-    return true;
-  }
-
-  std::span<const ProductDots> enqueue_apply_and_dot_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                                                           std::span<const T> w) const override {
-    if (whole_lanes_ == 0) return {};
-    const std::scoped_lock lock(mutex_);
-    launch_whole(a, x, y, w);
-    return {reinterpret_cast<const ProductDots*>(of_block_.data()), static_cast<std::size_t>(parts())};
   }
 
   void describe(PlanInfo& info) const override {
@@ -116,8 +90,12 @@ class CsrVectorKernel final : public DeviceKernel<T> {
   /// Blocks of the product in one kernel, each with its part of the inner products.
   [[nodiscard]] std::int64_t parts() const { return of_block_.size() - 1; }
 
-  /// The caller holds the mutex, here and below.
-  void launch_whole(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) const {
+  [[nodiscard]] bool leaves_parts() const override { return whole_lanes_ > 0; }
+  [[nodiscard]] ProductDots* total() const override {
+    return reinterpret_cast<ProductDots*>(of_block_.data() + parts());
+  }
+  std::span<const ProductDots> launch_with_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                                                 std::span<const T> w) const override {
     const Context& context = Context::of(this->device());
     const DeviceGuard current(this->device());
     const WholeOutput<T> out{y.data(), w.data(), of_block_.data()};
@@ -129,16 +107,7 @@ class CsrVectorKernel final : public DeviceKernel<T> {
                csr_vector_whole_kernel<decltype(lanes)::value, Terms, T>, a.rows, a.row_offsets.data(), terms, out);
       });
     });
-  }
-
-  void launch_with_total(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
-                         ProductDots* total) const {
-    static_assert(sizeof(ProductDots) == sizeof(PlainSums<2>));
-    launch_whole(a, x, y, w);
-    const DeviceGuard current(this->device());
-    launch("sum over blocks", Context::of(this->device()), Grid{1, sum_threads}, total_values_kernel<PlainSums<2>>,
-           static_cast<int>(parts()), static_cast<const PlainSums<2>*>(of_block_.data()),
-           reinterpret_cast<PlainSums<2>*>(total));
+    return {reinterpret_cast<const ProductDots*>(of_block_.data()), static_cast<std::size_t>(parts())};
   }
 
   template <class Terms>
@@ -155,8 +124,7 @@ class CsrVectorKernel final : public DeviceKernel<T> {
   int lanes_;
   int whole_lanes_;  ///< of a product in one kernel; 0 where it takes several
   LongRows long_rows_;
-  mutable std::mutex mutex_;  ///< of what follows, from the first launch of a product to its last
-  mutable Array<T> sums_;     ///< of each part
+  mutable Array<T> sums_;  ///< of each part
   mutable CarryTree<T> carries_;
   mutable Array<PlainSums<2>> of_block_;  ///< of the product in one kernel: one per block, then the total
 };

@@ -3,6 +3,7 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/vector_ops.hpp"
 #include "spmv/common/block_dots.hpp"
+#include "spmv/common/dot_parts_kernel.hpp"
 #include "spmv/multi_vector/csr_product.hpp"
 #include "spmv/patterns/pattern_panels.hpp"
 #include "spmv/patterns/pattern_product.hpp"
@@ -12,7 +13,6 @@
 #include "spmv/patterns/value_store.hpp"
 #include "tessera/error.hpp"
 
-#include <mutex>
 #include <type_traits>
 #include <utility>
 
@@ -34,10 +34,11 @@ namespace {
 }
 
 template <class T>
-class PatternsCudaKernel final : public SpmvKernel<T> {
+class PatternsCudaKernel final : public DotPartsKernel<T> {
  public:
   PatternsCudaKernel(const CsrView<T>& a, const SpmvOptions& options)
-      : device_(options.device),
+      : DotPartsKernel<T>(options.device),
+        device_(options.device),
         nnz_(a.nnz()),
         is_pattern_(a.is_pattern()),
         found_(find_row_patterns(a, options.device)),
@@ -57,34 +58,6 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const DeviceGuard current(device_);
     enqueue_pattern_product<T>(Context::of(device_), operand(), a, alpha, x, beta, y, {}, nullptr);
-  }
-
-  ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                            std::span<const T> w) const override {
-    if (reads_csr_) {
-      apply(a, T{1}, x, T{0}, y);
-      return dots<T>(device_, y, w);
-    }
-    const std::scoped_lock lock(mutex_);
-    launch_with_total(a, x, y, w, dots_.total());
-    ProductDots result;
-    detail::copy_bytes(Device{}, &result, device_, dots_.total(), sizeof(result));
-    return result;
-  }
-
-  bool enqueue_apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
-                             ProductDots* sums) const override {
-    if (reads_csr_) return false;
-    const std::scoped_lock lock(mutex_);
-    launch_with_total(a, x, y, w, sums);
-    return true;
-  }
-
-  std::span<const ProductDots> enqueue_apply_and_dot_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                                                           std::span<const T> w) const override {
-    if (reads_csr_) return {};
-    const std::scoped_lock lock(mutex_);
-    return launch_with_parts(a, x, y, w);
   }
 
   bool apply_many(const CsrView<T>& a, T alpha, const MultiVectorView<const T>& x, T beta,
@@ -172,20 +145,15 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
     return result;
   }
 
-  /// The caller holds the mutex, here and below. \returns the parts, few enough to be added up by many
+  [[nodiscard]] bool leaves_parts() const override { return !reads_csr_; }
+  [[nodiscard]] ProductDots* total() const override { return dots_.total(); }
   std::span<const ProductDots> launch_with_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                                                 std::span<const T> w) const {
+                                                 std::span<const T> w) const override {
     const Context& context = Context::of(device_);
     const DeviceGuard current(device_);
     const PatternOperand<T> own = operand();
     enqueue_pattern_product<T>(context, own, a, T{1}, x, T{0}, y, w, dots_.of_blocks());
     return dots_.enqueue_parts(context, pattern_blocks(own));
-  }
-  void launch_with_total(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
-                         ProductDots* total) const {
-    const auto parts = launch_with_parts(a, x, y, w);
-    const DeviceGuard current(device_);
-    enqueue_total(Context::of(device_), parts, total);
   }
 
   Device device_;
@@ -200,7 +168,6 @@ class PatternsCudaKernel final : public SpmvKernel<T> {
   ValueStore<T> values_;              ///< empty for templates and pattern matrices
   Array<offset_t> begin_;             ///< of 32 rows each, in CSR; none for pattern matrices
   Array<index_t> exception_lengths_;  ///< the same
-  mutable std::mutex mutex_;          ///< of what follows, from the first launch of a product to its last
   mutable BlockDots dots_;
 };
 

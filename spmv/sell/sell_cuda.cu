@@ -2,11 +2,11 @@
 /// Sliced ELL on a GPU: choice of the layout, products with inner products, new values.
 #include "core/cuda/vector_ops.hpp"
 #include "spmv/common/block_dots.hpp"
+#include "spmv/common/dot_parts_kernel.hpp"
 #include "spmv/sell/sell.hpp"
 #include "spmv/sell/sell_launch.cuh"
 #include "tessera/error.hpp"
 
-#include <mutex>
 #include <type_traits>
 #include <utility>
 
@@ -121,11 +121,15 @@ class SellValueStore {
 };
 
 template <class T>
-class SellCudaKernel final : public SpmvKernel<T> {
+class SellCudaKernel final : public DotPartsKernel<T> {
  public:
   /// \param promised by a sample; null: whatever the matrix allows \throws NotSupported where it is not kept
   SellCudaKernel(const CsrView<T>& a, const SpmvOptions& options, const SellLayout* promised)
-      : device_(options.device), nnz_(a.nnz()), is_pattern_(a.is_pattern()), values_(options.device) {
+      : DotPartsKernel<T>(options.device),
+        device_(options.device),
+        nnz_(a.nnz()),
+        is_pattern_(a.is_pattern()),
+        values_(options.device) {
     const SellCensus census = take_sell_census(device_, a.row_offsets, a.columns);
     require_few_long_rows(census.long_rows, nnz_);
     if (promised != nullptr && promised->columns == SellColumns::relative && !census.relative) refuse_promise();
@@ -140,34 +144,6 @@ class SellCudaKernel final : public SpmvKernel<T> {
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const DeviceGuard current(device_);
     enqueue_sell_product<T>(Context::of(device_), operand(), a, alpha, x, beta, y, {}, nullptr);
-  }
-
-  ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                            std::span<const T> w) const override {
-    if (reads_csr_) {
-      apply(a, T{1}, x, T{0}, y);
-      return dots<T>(device_, y, w);
-    }
-    const std::scoped_lock lock(mutex_);
-    launch_with_total(a, x, y, w, dots_.total());
-    ProductDots result;
-    detail::copy_bytes(Device{}, &result, device_, dots_.total(), sizeof(result));
-    return result;
-  }
-
-  bool enqueue_apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
-                             ProductDots* sums) const override {
-    if (reads_csr_) return false;
-    const std::scoped_lock lock(mutex_);
-    launch_with_total(a, x, y, w, sums);
-    return true;
-  }
-
-  std::span<const ProductDots> enqueue_apply_and_dot_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                                                           std::span<const T> w) const override {
-    if (reads_csr_) return {};
-    const std::scoped_lock lock(mutex_);
-    return launch_with_parts(a, x, y, w);
   }
 
   /// Values that the layout cannot keep take a larger one. Without memory for that, all rows are read from CSR.
@@ -232,20 +208,15 @@ class SellCudaKernel final : public SpmvKernel<T> {
     return result;
   }
 
-  /// The caller holds the mutex, here and below.
+  [[nodiscard]] bool leaves_parts() const override { return !reads_csr_; }
+  [[nodiscard]] ProductDots* total() const override { return dots_.total(); }
   std::span<const ProductDots> launch_with_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                                                 std::span<const T> w) const {
+                                                 std::span<const T> w) const override {
     const Context& context = Context::of(device_);
     const DeviceGuard current(device_);
     const SellOperand<T> own = operand();
     enqueue_sell_product<T>(context, own, a, T{1}, x, T{0}, y, w, dots_.of_blocks());
     return dots_.enqueue_parts(context, sell_blocks(own));
-  }
-  void launch_with_total(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
-                         ProductDots* total) const {
-    const auto parts = launch_with_parts(a, x, y, w);
-    const DeviceGuard current(device_);
-    enqueue_total(Context::of(device_), parts, total);
   }
 
   Device device_;
@@ -258,7 +229,6 @@ class SellCudaKernel final : public SpmvKernel<T> {
   Array<index_t> columns_;  ///< by slices; one of these two
   Array<std::uint16_t> relative_columns_;
   SellValueStore<T> values_;  ///< empty for pattern matrices
-  mutable std::mutex mutex_;  ///< of what follows, from the first launch of a product to its last
   mutable BlockDots dots_;
 };
 

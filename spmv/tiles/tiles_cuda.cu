@@ -3,6 +3,7 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/vector_ops.hpp"
 #include "spmv/common/carries.cuh"
+#include "spmv/common/dot_parts_kernel.hpp"
 #include "spmv/multi_vector/csr_product.hpp"
 #include "spmv/tiles/tile_values.hpp"
 #include "spmv/tiles/tiles.hpp"
@@ -80,11 +81,12 @@ void with_lane_counts(const TilesShape& shape, Function&& function) {
 }
 
 template <class T>
-class TilesCudaKernel final : public SpmvKernel<T> {
+class TilesCudaKernel final : public DotPartsKernel<T> {
  public:
   /// \param tiles of the matrix
   TilesCudaKernel(const CsrView<T>& a, const SpmvOptions& options, GpuTiles tiles)
-      : device_(options.device),
+      : DotPartsKernel<T>(options.device),
+        device_(options.device),
         nnz_(a.nnz()),
         tiles_(std::move(tiles)),
         values_(a, options),
@@ -100,7 +102,7 @@ class TilesCudaKernel final : public SpmvKernel<T> {
     const Context& context = Context::of(device_);
     const DeviceGuard current(device_);
     const UpdateEpilogue<T> epilogue{y.data(), alpha, beta};
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(this->mutex_);
     values_.with_terms(a.is_pattern(), x, [&](const auto& terms) {
       using Terms = std::remove_cvref_t<decltype(terms)>;
       with_lane_counts(tiles_.shape, [&](auto counts) {
@@ -116,41 +118,11 @@ class TilesCudaKernel final : public SpmvKernel<T> {
                   const MultiVectorView<T>& y) const override {
     if (detail::is_one_vector(x, y)) return false;
     const DeviceGuard current(device_);
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(this->mutex_);
     values_.with_stored([&](const auto& values) {
       enqueue_panels<T>(Context::of(device_), tiles_, values, alpha, x, beta, y, panel_sums_.span());
     });
     return true;
-  }
-
-  ProductDots apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                            std::span<const T> w) const override {
-    if (parts_of_sum() == 0) {
-      apply(a, T{1}, x, T{0}, y);
-      return dots<T>(device_, y, w);
-    }
-    auto* const total = reinterpret_cast<ProductDots*>(of_block_.data() + parts_of_sum());
-    const std::scoped_lock lock(mutex_);
-    launch_with_total(a, x, y, w, total);
-    ProductDots result;
-    detail::copy_bytes(Device{}, &result, device_, total, sizeof(result));
-    return result;
-  }
-
-  bool enqueue_apply_and_dot(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
-                             ProductDots* sums) const override {
-    if (parts_of_sum() == 0) return false;
-    const std::scoped_lock lock(mutex_);
-    launch_with_total(a, x, y, w, sums);
-    return true;
-  }
-
-  std::span<const ProductDots> enqueue_apply_and_dot_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
-                                                           std::span<const T> w) const override {
-    if (parts_of_sum() == 0) return {};
-    const std::scoped_lock lock(mutex_);
-    launch_with_dots(a, x, y, w);
-    return {reinterpret_cast<const ProductDots*>(of_block_.data()), static_cast<std::size_t>(parts_of_sum())};
   }
 
   void update_values(std::span<const T> values) override { values_.update(device_, tiles_, values); }
@@ -169,8 +141,12 @@ class TilesCudaKernel final : public SpmvKernel<T> {
   /// Blocks of the product with inner products, each with its part of them; 0 where that takes several kernels.
   [[nodiscard]] std::int64_t parts_of_sum() const { return of_block_.empty() ? 0 : of_block_.size() - 1; }
 
-  /// The caller holds the mutex, here and below.
-  void launch_with_dots(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w) const {
+  [[nodiscard]] bool leaves_parts() const override { return parts_of_sum() > 0; }
+  [[nodiscard]] ProductDots* total() const override {
+    return reinterpret_cast<ProductDots*>(of_block_.data() + parts_of_sum());
+  }
+  std::span<const ProductDots> launch_with_parts(const CsrView<T>& a, std::span<const T> x, std::span<T> y,
+                                                 std::span<const T> w) const override {
     const Context& context = Context::of(device_);
     const DeviceGuard current(device_);
     const TileDotOutput<T> out{y.data(), w.data(), of_block_.data()};
@@ -183,16 +159,7 @@ class TilesCudaKernel final : public SpmvKernel<T> {
                tiles_.records.data(), terms, out);
       });
     });
-  }
-
-  void launch_with_total(const CsrView<T>& a, std::span<const T> x, std::span<T> y, std::span<const T> w,
-                         ProductDots* total) const {
-    static_assert(sizeof(ProductDots) == sizeof(PlainSums<2>));
-    launch_with_dots(a, x, y, w);
-    const DeviceGuard current(device_);
-    launch("sum over blocks", Context::of(device_), Grid{1, sum_threads}, total_values_kernel<PlainSums<2>>,
-           static_cast<int>(parts_of_sum()), static_cast<const PlainSums<2>*>(of_block_.data()),
-           reinterpret_cast<PlainSums<2>*>(total));
+    return {reinterpret_cast<const ProductDots*>(of_block_.data()), static_cast<std::size_t>(parts_of_sum())};
   }
 
   template <int TileLanes, class Terms>
@@ -209,8 +176,7 @@ class TilesCudaKernel final : public SpmvKernel<T> {
   offset_t nnz_;
   GpuTiles tiles_;
   TileValues<T> values_;
-  mutable std::mutex mutex_;  ///< of what follows, from the first launch of a product to its last
-  mutable Array<T> sums_;     ///< of the rows of each part, by PartOfTileRow::place()
+  mutable Array<T> sums_;  ///< of the rows of each part, by PartOfTileRow::place()
   mutable CarryTree<T> carries_;
   mutable Array<T> panel_sums_;           ///< of the rows of each part and eight columns
   mutable Array<PlainSums<2>> of_block_;  ///< of the product with inner products: one per block, then the total

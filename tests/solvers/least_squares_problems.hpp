@@ -111,6 +111,31 @@ template <class T>
   return decomposition.solve(right);
 }
 
+/// A problem with its plan, from x = 0.
+template <class T>
+struct LeastSquaresProblem {
+  explicit LeastSquaresProblem(Csr<T> matrix, std::uint64_t seed = 3)
+      : plan(plan_with_transpose(std::move(matrix))),
+        b(random_values<T>(static_cast<std::size_t>(plan.rows()), seed)),
+        x(static_cast<std::size_t>(plan.cols())) {}
+
+  LeastSquaresReport solve(LeastSquaresMethod method, const LeastSquaresOptions& options = {}) {
+    return solve_by<T>(method, plan, b, x, options);
+  }
+  /// With column scaling.
+  LeastSquaresReport solve_scaled(LeastSquaresMethod method, const LeastSquaresOptions& options = {}) {
+    const ColumnNormPreconditioner<T> d(plan.matrix(), options.damping);
+    return solve_by<T>(method, plan, d, b, x, options);
+  }
+  [[nodiscard]] double error(const Eigen::VectorXd& reference) const {
+    return (dense_of(x) - reference).norm() / reference.norm();
+  }
+
+  SpmvPlan<T> plan;
+  std::vector<T> b;
+  std::vector<T> x;
+};
+
 /// r = b - A x and s = Aᵀ r - λ² x in long double.
 struct LeastSquaresOracle {
   long double residual = 0;
