@@ -252,9 +252,9 @@ ExitCode run_on_several_devices(const Options& options, const Invocation& invoca
   require_no_foreign(options, foreign_options, where);
   const RunSettings settings = run_settings(options);
   require_offered(settings);
-  check_outputs(settings.output, input_files(options, settings.problem, {settings.rhs.path, settings.x0.path,
-                                                              settings.precond.coordinates_file,
-                                                              settings.precond.near_nullspace_file}));
+  check_outputs(settings.output, input_files(options, settings.problem,
+                                             {settings.rhs.path, settings.x0.path, settings.precond.coordinates_file,
+                                              settings.precond.near_nullspace_file}));
   return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
                                                        : run_typed<float>(settings, options, invocation);
 }

@@ -71,7 +71,7 @@ void check_arguments(const DistributedMatrix<T>& A, const CsrView<T>& matrix, co
 
 /// Set-up runs alone: with all threads that the ranks have together.
 Device set_up_device(const DeviceGroup& group) {
-  const Device first = group.device(0);
+  Device first = group.device(0);
   if (!first.is_host()) return first;
   int threads = 0;
   for (int number = 0; number < group.size(); ++number) threads += group.device(number).threads();

@@ -1,8 +1,9 @@
 /// \file
-/// The V(s, s) cycle from the guess 0 on several devices: the order of its steps for one rank, written once for the host
-/// and the GPU, with the operations of one device (solvers/amg/cycle_ops.hpp) and in its order, so that rows on the host
-/// get the same bits. Before a matrix is multiplied by a vector, the vector's halo travels. The right-hand side of the
-/// first replicated level is gathered by every rank, which then runs the rest of the cycle as one device does.
+/// The V(s, s) cycle from the guess 0 on several devices: the order of its steps for one rank, written once for the
+/// host and the GPU, with the operations of one device (solvers/amg/cycle_ops.hpp) and in its order, so that rows on
+/// the host get the same bits. Before a matrix is multiplied by a vector, the vector's halo travels. The right-hand
+/// side of the first replicated level is gathered by every rank, which then runs the rest of the cycle as one device
+/// does.
 ///
 /// An executor has rows() and elements() of solvers/amg/cycle_steps.hpp.
 #pragma once

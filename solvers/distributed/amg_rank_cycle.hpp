@@ -1,6 +1,6 @@
 /// \file
-/// Levels of a rank in the memory of its device. A backend makes matrices of the cycle, runs its operations and the rest
-/// of the cycle on one device:
+/// Levels of a rank in the memory of its device. A backend makes matrices of the cycle, runs its operations and the
+/// rest of the cycle on one device:
 ///   using Matrix, Executor;
 ///   Backend(device, gathers);                            of the rank; whether all ranks gather in every cycle
 ///   Matrix matrix(Csr<T> rows, name, may_list) const;
