@@ -238,8 +238,8 @@ class Bench {
     Json rows = Json::array();
     const std::int64_t cube = side(300);
     const std::int64_t wide = side(4000);
-    rows.push_back(compare_amg(fmt::format("poisson3d {}", cube), poisson3d<double>(cube, cube, cube), group_,
-                               settings_.rounds));
+    rows.push_back(
+        compare_amg(fmt::format("poisson3d {}", cube), poisson3d<double>(cube, cube, cube), group_, settings_.rounds));
     rows.push_back(
         compare_amg(fmt::format("poisson2d {}", wide), poisson2d<double>(wide, wide), group_, settings_.rounds));
     return rows;

@@ -21,16 +21,16 @@ struct DistributedAmgOptions {
 
 /// What set-up built.
 struct DistributedAmgInfo {
-  AmgInfo hierarchy;  ///< that of one device; layouts are those of the first one, bytes those of all together
+  AmgInfo hierarchy;      ///< that of one device; layouts are those of the first one, bytes those of all together
   int shared_levels = 0;  ///< the finest ones, whose rows are shared out
   bool is_symmetric = false;
-  double setup_ms = 0.0;  ///< of the hierarchy, on the first device
-  double share_ms = 0.0;  ///< until all devices have their rows, and of the check
+  double setup_ms = 0.0;             ///< of the hierarchy, on the first device
+  double share_ms = 0.0;             ///< until all devices have their rows, and of the check
   std::vector<std::uint64_t> bytes;  ///< per device: matrices, smoothers and vectors of the cycle
 };
 
-/// Smoothed-aggregation AMG on the devices of a group: M is one V cycle from the guess 0, that of Amg up to rounding (on
-/// the host bit by bit). Set-up runs on the first device; then each device has its rows of A, P and R of the finer
+/// Smoothed-aggregation AMG on the devices of a group: M is one V cycle from the guess 0, that of Amg up to rounding
+/// (on the host bit by bit). Set-up runs on the first device; then each device has its rows of A, P and R of the finer
 /// levels, and the coarser levels whole. Products are not concurrent.
 template <class T>
 class DistributedAmg {
@@ -73,8 +73,8 @@ extern template SolveReport cg(const DistributedMatrix<float>&, const Distribute
                                std::span<float>, const SolverOptions&);
 extern template SolveReport bicgstab(const DistributedMatrix<float>&, const DistributedAmg<float>&,
                                      std::span<const float>, std::span<float>, const SolverOptions&);
-extern template SolveReport cg(const DistributedMatrix<double>&, const DistributedAmg<double>&,
-                               std::span<const double>, std::span<double>, const SolverOptions&);
+extern template SolveReport cg(const DistributedMatrix<double>&, const DistributedAmg<double>&, std::span<const double>,
+                               std::span<double>, const SolverOptions&);
 extern template SolveReport bicgstab(const DistributedMatrix<double>&, const DistributedAmg<double>&,
                                      std::span<const double>, std::span<double>, const SolverOptions&);
 

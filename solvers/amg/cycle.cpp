@@ -1,5 +1,5 @@
-/// Weights of the sweeps in a multigrid cycle, and the test of a whole one: damped Jacobi, and Chebyshev polynomials as sweeps (Y. Saad, Iterative
-/// Methods for Sparse Linear Systems, 2nd ed., §12.3.2).
+/// Weights of the sweeps in a multigrid cycle, and the test of a whole one: damped Jacobi, and Chebyshev polynomials as
+/// sweeps (Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., §12.3.2).
 #include "solvers/amg/cycle.hpp"
 
 #include "solvers/amg/cycle_steps.hpp"

@@ -1,6 +1,6 @@
 /// \file
-/// What a multigrid cycle on the threads of the host is made of: matrices as CSR in the element type of the cycle, and one
-/// pass per operation.
+/// What a multigrid cycle on the threads of the host is made of: matrices as CSR in the element type of the cycle, and
+/// one pass per operation.
 #pragma once
 
 #include "core/checked.hpp"

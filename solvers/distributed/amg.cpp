@@ -32,6 +32,7 @@ class AmgOfRank final : public FusedOperator<T> {
   [[nodiscard]] std::int64_t cols() const override { return rows_; }
   [[nodiscard]] Device device() const override { return device_; }
   [[nodiscard]] std::vector<detail::AmgLayout> layouts() const { return cycle_->layouts(); }
+  void begin_run() const { cycle_->begin_run(); }
 
  protected:
   /// Products with α and β are rare: solvers ask for M r alone.
@@ -43,6 +44,10 @@ class AmgOfRank final : public FusedOperator<T> {
   }
 
  private:
+  [[nodiscard]] const detail::EnqueuedProduct<T>* enqueued_product() const noexcept override {
+    return cycle_->enqueued();
+  }
+
   std::unique_ptr<DistributedCycle<T>> cycle_;
   std::int64_t rows_;
   Device device_;
@@ -66,7 +71,7 @@ void check_arguments(const DistributedMatrix<T>& A, const CsrView<T>& matrix, co
 
 /// Set-up runs alone: with all threads that the ranks have together.
 Device set_up_device(const DeviceGroup& group) {
-  const Device first = group.device(0);
+  Device first = group.device(0);
   if (!first.is_host()) return first;
   int threads = 0;
   for (int number = 0; number < group.size(); ++number) threads += group.device(number).threads();
@@ -126,6 +131,7 @@ struct DistributedAmg<T>::Impl {
       const auto count = static_cast<std::size_t>(partition.rows_of(rank));
       detail::LocalVector<const T> from(r.subspan(first, count), own.device());
       detail::LocalVector<T> to(z.subspan(first, count), own.device());
+      own.begin_run();
       own.LinearOperator<T>::apply(from.span(), to.span());
       detail::require_answers(own.device());
       to.bring_back();
@@ -212,7 +218,9 @@ SolveReport solve_with(const DistributedMatrix<T>& A, const DistributedAmg<T>& M
                        const SolverOptions& options, const Method& method) {
   M.impl().require_made_for(A);
   const auto of_rank = [&M](int rank, const DistributedProduct<T>& /*product*/) {
-    return M.impl().ranks[static_cast<std::size_t>(rank)].get();
+    const AmgOfRank<T>* const own = M.impl().ranks[static_cast<std::size_t>(rank)].get();
+    own->begin_run();
+    return own;
   };
   return detail::solve_on_ranks<T>(A, of_rank, b, x, options, method);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/communicator.hpp"
+#include "core/enqueued_product.hpp"
 #include "solvers/amg/cycle.hpp"
 #include "solvers/distributed/amg_hierarchy.hpp"
 #include "solvers/distributed/level_columns.hpp"
@@ -42,8 +43,12 @@ class DistributedCycle {
   DistributedCycle& operator=(const DistributedCycle&) = delete;
   virtual ~DistributedCycle() = default;
 
+  /// Before the first of several products: a run that failed may have left the ranks at different ones.
+  virtual void begin_run() const = 0;
   /// \param r,z rows of the rank, on its device, not overlapping
   virtual void apply(std::span<const T> r, std::span<T> z) const = 0;
+  /// For loops on GPUs that reach each other, with inner products over all ranks; else null.
+  [[nodiscard]] virtual const EnqueuedProduct<T>* enqueued() const noexcept = 0;
   /// How the levels lie on the device, with matrices, smoothers and vectors.
   [[nodiscard]] virtual std::vector<AmgLayout> layouts() const = 0;
 };

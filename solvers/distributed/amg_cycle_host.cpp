@@ -11,14 +11,22 @@ class HostBackend {
  public:
   using Matrix = CycleCsr<V>;
 
-  explicit HostBackend(const Device& device) : device_(device) {}
+  HostBackend(const Device& device, bool /*gathers*/) : rank_device_(device), device_(alone(device)) {}
 
   [[nodiscard]] Matrix matrix(const Csr<T>& rows, const std::string& /*name*/, bool /*may_list*/) const {
     return Matrix(device_, rows);
   }
   [[nodiscard]] std::string layout_name(const Matrix& /*matrix*/) const { return "csr"; }
+  [[nodiscard]] std::unique_ptr<VectorHalo<V>> make_halo(const ExchangeLists& lists, index_t rows,
+                                                         int /*fetches*/) const {
+    return std::make_unique<CopiedVectorHalo<V>>(lists, rows, rank_device_);
+  }
+  void begin_run() const {}
+  [[nodiscard]] bool can_enqueue() const noexcept { return false; }
+  void enqueue_dots(std::span<const T> /*w*/, std::span<T> /*z*/, ProductDots* /*sums*/,
+                    const std::int32_t* /*halted*/) const {}
   template <class Function>
-  void run(const Function& function) const {
+  void run(const std::int32_t* /*halted*/, const Function& function) const {
     HostExecutor<T, V> executor(device_, nullptr);
     function(executor);
   }
@@ -28,6 +36,7 @@ class HostBackend {
   }
 
  private:
+  Device rank_device_;
   Device device_;
 };
 

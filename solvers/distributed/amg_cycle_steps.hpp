@@ -1,15 +1,16 @@
 /// \file
-/// The V(s, s) cycle from the guess 0 on several devices: the order of its steps for one rank, written once for the host
-/// and the GPU, with the operations of one device (solvers/amg/cycle_ops.hpp) and in its order, so that rows on the host
-/// get the same bits. Before a matrix is multiplied by a vector, the vector's halo travels. The right-hand side of the
-/// first replicated level is gathered by every rank, which then runs the rest of the cycle as one device does.
+/// The V(s, s) cycle from the guess 0 on several devices: the order of its steps for one rank, written once for the
+/// host and the GPU, with the operations of one device (solvers/amg/cycle_ops.hpp) and in its order, so that rows on
+/// the host get the same bits. Before a matrix is multiplied by a vector, the vector's halo travels. The right-hand
+/// side of the first replicated level is gathered by every rank, which then runs the rest of the cycle as one device
+/// does.
 ///
 /// An executor has rows() and elements() of solvers/amg/cycle_steps.hpp.
 #pragma once
 
 #include "solvers/amg/cycle.hpp"
 #include "solvers/amg/cycle_ops.hpp"
-#include "solvers/distributed/copied_halo.hpp"
+#include "solvers/distributed/vector_halo.hpp"
 #include "tessera/array.hpp"
 
 #include <cstddef>
@@ -35,7 +36,7 @@ struct DistributedLevel {
   Array<V> x;        ///< with room, as the next two
   Array<V> next_x;
   Array<V> residual;  ///< none on the coarsest
-  std::unique_ptr<CopiedHalo<V>> halo;
+  std::unique_ptr<VectorHalo<V>> halo;
 
   [[nodiscard]] std::uint64_t bytes() const noexcept {
     return a.bytes() + p.bytes() + r.bytes() + m.bytes() + weights.bytes() + b.bytes() + x.bytes() + next_x.bytes() +
@@ -50,7 +51,7 @@ struct ReplicatedLevels {
   index_t rows = 0;   ///< own
   Array<V> b;         ///< of all ranks
   Array<V> x;
-  std::unique_ptr<CopiedHalo<V>> halo;
+  std::unique_ptr<VectorHalo<V>> halo;
   std::unique_ptr<AmgCycleOperator<V>> cycle;
 
   /// Beside those of the cycle.
@@ -102,8 +103,8 @@ class DistributedCycleSteps {
   /// A row operation of a matrix in the columns of level l. \param x of that level
   template <class Op>
   void multiply(const typename Executor::Matrix& matrix, std::size_t l, Array<V>& x, const Op& op) {
-    const CopiedHalo<V>& halo = *levels_[l].halo;
-    halo.fetch_around(x.span());
+    const VectorHalo<V>& halo = *levels_[l].halo;
+    halo.fetch(x.span());
     executor_.rows(matrix, AmgVector<V>{x.data()}, op);
     halo.release();
   }
@@ -133,7 +134,7 @@ class DistributedCycleSteps {
   }
 
   void solve_rest() {
-    rest_->halo->fetch_around(rest_->b.span());
+    rest_->halo->fetch(rest_->b.span());
     rest_->cycle->apply(std::as_const(rest_->b).span(), rest_->x.span());
     rest_->halo->release();
   }

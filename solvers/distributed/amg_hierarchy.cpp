@@ -41,8 +41,7 @@ AmgHierarchy<T> brought_to_host(const AmgHierarchy<T>& hierarchy, const CsrView<
   for (const AmgLevel<T>& level : hierarchy.levels) {
     const bool is_finest = result.levels.empty();
     auto a = is_finest ? std::make_shared<const Csr<T>>(borrow_csr(matrix, Device{})) : on_host(level.a);
-    result.levels.push_back(
-        {std::move(a), on_host(level.p), on_host(level.r), level.smoother.to(Device{}), level.rho});
+    result.levels.push_back({std::move(a), on_host(level.p), on_host(level.r), level.smoother.to(Device{}), level.rho});
   }
   return result;
 }
@@ -50,7 +49,8 @@ AmgHierarchy<T> brought_to_host(const AmgHierarchy<T>& hierarchy, const CsrView<
 /// Whether a level is shared out: large enough, not solved by its inverse, and every rank has a row of the next.
 template <class T>
 bool is_shared(const AmgHierarchy<T>& whole, std::size_t level, index_t least_rows, int parts) {
-  if (is_dense_level(whole, level) || whole.levels[level].a->rows() < std::max<index_t>(least_rows, parts)) return false;
+  if (is_dense_level(whole, level) || whole.levels[level].a->rows() < std::max<index_t>(least_rows, parts))
+    return false;
   return level + 1 == whole.levels.size() || whole.levels[level + 1].a->rows() >= parts;
 }
 
@@ -76,7 +76,8 @@ SharedHierarchy<T> set_up_shared(const CsrView<T>& matrix, const AmgOptions& opt
                                  const Partition& finest, index_t least_rows) {
   const Csr<T> here = device.is_host() ? borrow_csr(matrix, device) : borrow_csr(matrix, Device{}).to(device);
   AmgSetup<T> setup(here.view(), options, device);
-  SharedHierarchy<T> result{brought_to_host(setup.hierarchy(), matrix), {finest}, 0, setup.info(), setup.is_symmetric()};
+  SharedHierarchy<T> result{
+      brought_to_host(setup.hierarchy(), matrix), {finest}, 0, setup.info(), setup.is_symmetric()};
   const std::vector<AmgLevel<T>>& levels = result.whole.levels;
   std::size_t& shared = result.shared_levels;
   while (shared < levels.size() && is_shared(result.whole, shared, least_rows, finest.parts())) {

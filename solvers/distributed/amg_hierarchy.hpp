@@ -21,7 +21,7 @@ namespace tessera::detail {
 
 template <class T>
 struct SharedHierarchy {
-  AmgHierarchy<T> whole;  ///< on the host; its finest A is the caller's
+  AmgHierarchy<T> whole;              ///< on the host; its finest A is the caller's
   std::vector<Partition> partitions;  ///< of the levels that are shared out and, where there is one, of the next
   std::size_t shared_levels = 0;      ///< 0: every rank has the whole hierarchy
   AmgInfo info;

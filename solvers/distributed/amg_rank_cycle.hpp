@@ -1,11 +1,15 @@
 /// \file
-/// Levels of a rank in the memory of its device. A backend makes matrices of the cycle, runs its operations and the rest
-/// of the cycle on one device:
+/// Levels of a rank in the memory of its device. A backend makes matrices of the cycle, runs its operations and the
+/// rest of the cycle on one device:
 ///   using Matrix, Executor;
-///   Backend(device);                                     without its rank
+///   Backend(device, gathers);                            of the rank; whether all ranks gather in every cycle
 ///   Matrix matrix(Csr<T> rows, name, may_list) const;
 ///   std::string layout_name(matrix) const;
-///   void run(function) const;                            function(executor), with the device current
+///   std::unique_ptr<VectorHalo<V>> make_halo(lists, rows, fetches) const;
+///   void begin_run() const;                              as DistributedCycle
+///   void run(halted, function) const;                    function(executor), with the device current
+///   bool can_enqueue() const;                            whether a cycle leaves the host out
+///   void enqueue_dots(w, z, sums, halted) const;         where it does: *sums over all ranks
 ///   static make_rest(AmgHierarchy<V>, options);          a cycle on one device
 #pragma once
 
@@ -42,22 +46,20 @@ template <class V, class T>
 
 /// \tparam V element type of the cycle
 template <class T, class V, class Backend>
-class RankCycle final : public DistributedCycle<T> {
+class RankCycle final : public DistributedCycle<T>, private EnqueuedProduct<T> {
  public:
   RankCycle(const SharedHierarchy<T>& hierarchy, const std::vector<LevelShare<T>>& shares, const AmgOptions& options,
             const Device& device)
-      : device_(device), backend_(alone(device)), levels_(hierarchy.shared_levels) {
+      : device_(device), backend_(device, hierarchy.has_replicated()), levels_(hierarchy.shared_levels) {
     for (std::size_t l = 0; l < levels_.size(); ++l) make_level(hierarchy, shares[l], options, l);
     if (hierarchy.has_replicated()) make_rest(hierarchy, shares.back(), options);
     synchronize(device_);
   }
 
-  void apply(std::span<const T> r, std::span<T> z) const override {
-    backend_.run([&](auto& executor) {
-      using Executor = std::remove_reference_t<decltype(executor)>;
-      DistributedCycleSteps<T, V, Executor>(executor, levels_, rest_.cycle ? &rest_ : nullptr, r.data(), z.data())
-          .run();
-    });
+  void begin_run() const override { backend_.begin_run(); }
+  void apply(std::span<const T> r, std::span<T> z) const override { run(r, z, nullptr); }
+  [[nodiscard]] const EnqueuedProduct<T>* enqueued() const noexcept override {
+    return backend_.can_enqueue() ? this : nullptr;
   }
 
   /// What the replicated levels are gathered into counts in the first of them.
@@ -73,6 +75,29 @@ class RankCycle final : public DistributedCycle<T> {
 
  private:
   using Level = DistributedLevel<V, typename Backend::Matrix>;
+
+  void enqueue(std::span<const T> r, std::span<T> z, std::span<const T> w, ProductDots* sums) const override {
+    run(r, z, nullptr);
+    backend_.enqueue_dots(w, z, sums, nullptr);
+  }
+  [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> r, std::span<T> z, std::span<const T> w,
+                                                           ProductDots* sums,
+                                                           const std::int32_t* halted) const override {
+    run(r, z, halted);
+    backend_.enqueue_dots(w, z, sums, halted);
+    return {sums, 1};
+  }
+
+  /// \param halted null, or on the device: where it is not 0 no kernel does anything
+  void run(std::span<const T> r, std::span<T> z, const std::int32_t* halted) const {
+    for (const Level& level : levels_) level.halo->begin_cycle();
+    if (rest_.cycle) rest_.halo->begin_cycle();
+    backend_.run(halted, [&](auto& executor) {
+      using Executor = std::remove_reference_t<decltype(executor)>;
+      DistributedCycleSteps<T, V, Executor>(executor, levels_, rest_.cycle ? &rest_ : nullptr, r.data(), z.data())
+          .run();
+    });
+  }
 
   [[nodiscard]] Device here() const { return alone(device_); }
 
@@ -102,7 +127,9 @@ class RankCycle final : public DistributedCycle<T> {
     level.x = with_room(share.columns);
     level.next_x = with_room(share.columns);
     if (!is_coarsest) level.residual = with_room(share.columns);
-    level.halo = std::make_unique<CopiedHalo<V>>(share.lists, level.rows, device_);
+    // Before every sweep but the first, for the residual, R and the finer level's P.
+    const auto fetches = static_cast<int>(2 * level.weights.size() + 2);
+    level.halo = backend_.make_halo(share.lists, level.rows, fetches);
   }
 
   [[nodiscard]] Array<V> with_room(const LevelColumns& columns) const {
@@ -114,7 +141,7 @@ class RankCycle final : public DistributedCycle<T> {
     rest_.rows = share.columns.rows;
     rest_.b = with_room(share.columns);
     rest_.x = with_room(share.columns);
-    rest_.halo = std::make_unique<CopiedHalo<V>>(share.lists, rest_.rows, device_);
+    rest_.halo = backend_.make_halo(share.lists, rest_.rows, 1);
     rest_.cycle = Backend::make_rest(replicated_levels<V>(hierarchy, here()), options);
   }
 

@@ -27,8 +27,8 @@ class CopiedHalo {
   void fetch(std::span<const T> x, std::span<T> halo) const;
   /// The same where x has room for the halo around the own rows: elements of lower ranks, own rows, of higher ranks.
   void fetch_around(std::span<T> x) const;
-  /// After a fetch(), and the work that reads the halo: from then on x may change. Waits for all ranks only where one of
-  /// them needs all elements of another one.
+  /// After a fetch(), and the work that reads the halo: from then on x may change. Waits for all ranks only where one
+  /// of them needs all elements of another one.
   void release() const;
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return rows_.bytes() + packed_[0].bytes() + packed_[1].bytes(); }
@@ -53,7 +53,7 @@ class CopiedHalo {
   std::int64_t own_rows_;
   std::vector<index_t> halo_offsets_;
   std::vector<index_t> begins_;  ///< per rank: where the own elements begin among its packed ones, or `whole`
-  bool reads_whole_ = false;  ///< whether any rank copies all of another one's x from where it lies
+  bool reads_whole_ = false;     ///< whether any rank copies all of another one's x from where it lies
   Array<index_t> rows_;
   /// Of two fetches in turn: who packs for the next one knows that all have reached it, but not that all have copied
   /// what they need for it.

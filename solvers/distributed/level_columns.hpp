@@ -1,7 +1,7 @@
 /// \file
-/// The columns of one level of a hierarchy as a rank sees them: the elements that it needs of lower ranks, its own, those
-/// of higher ranks. So columns ascend as in the whole matrix, rows are summed in the order of one device, and stencils
-/// keep their relative columns.
+/// The columns of one level of a hierarchy as a rank sees them: the elements that it needs of lower ranks, its own,
+/// those of higher ranks. So columns ascend as in the whole matrix, rows are summed in the order of one device, and
+/// stencils keep their relative columns.
 #pragma once
 
 #include "solvers/distributed/halo_columns.hpp"

@@ -4,8 +4,8 @@
 /// itself. The host only launches.
 ///
 /// Every fetch of a cycle has words of its own, for cycles with even and odd numbers, and in every cycle each rank
-/// receives something from all others (the right-hand side of the replicated levels). So who writes words in cycle k + 2
-/// has received what all ranks sent in cycle k + 1, after they had read the words of cycle k.
+/// receives something from all others (the right-hand side of the replicated levels). So who writes words in cycle k +
+/// 2 has received what all ranks sent in cycle k + 1, after they had read the words of cycle k.
 #pragma once
 
 #include "core/cuda/launch.cuh"

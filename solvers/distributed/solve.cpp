@@ -12,7 +12,8 @@ using detail::DistributedProduct;
 
 /// Preconditioner of a rank: that of its rows.
 template <class T>
-[[nodiscard]] std::unique_ptr<FusedOperator<T>> make_local(GroupPreconditioner kind, const DistributedProduct<T>& product) {
+[[nodiscard]] std::unique_ptr<FusedOperator<T>> make_local(GroupPreconditioner kind,
+                                                           const DistributedProduct<T>& product) {
   if (kind == GroupPreconditioner::identity) {
     return std::make_unique<IdentityOperator<T>>(product.rows(), product.device());
   }

@@ -77,15 +77,15 @@ TEST_F(SeveralDevicesTest, AmgSolvesAsOnOneDevice) {
     EXPECT_EQ(of_two["result"]["precond"], "amg");
     EXPECT_NEAR(of_two["result"]["iterations"].get<double>(), of_one["result"]["iterations"].get<double>(), 1.0);
     EXPECT_LE(of_two["result"]["relative_error_vs_known"].get<double>(), 1e-7);
-    const json& hierarchy = of_two["precond"]["hierarchy"];
-    ASSERT_EQ(hierarchy["levels"].size(), of_one["precond"]["hierarchy"]["levels"].size());
+    const json& hierarchy = of_two["preconditioner"]["hierarchy"];
+    ASSERT_EQ(hierarchy["levels"].size(), of_one["preconditioner"]["hierarchy"]["levels"].size());
     for (std::size_t l = 0; l < hierarchy["levels"].size(); ++l) {
-      EXPECT_EQ(hierarchy["levels"][l]["nnz"], of_one["precond"]["hierarchy"]["levels"][l]["nnz"]);
+      EXPECT_EQ(hierarchy["levels"][l]["nnz"], of_one["preconditioner"]["hierarchy"]["levels"][l]["nnz"]);
     }
     // 67 600 rows are enough to be shared out, 1728 are not.
     EXPECT_EQ(hierarchy["shared_levels"], system.starts_with("--poisson") ? 1 : 0);
-    EXPECT_FALSE(of_one["precond"]["hierarchy"].contains("shared_levels"));
-    EXPECT_GT(of_two["memory"]["precond"], 0);
+    EXPECT_FALSE(of_one["preconditioner"]["hierarchy"].contains("shared_levels"));
+    EXPECT_GT(of_two["preconditioner"]["bytes"], 0);
   }
   const auto text = run("--poisson2d 260 -m cg -p amg --device host,host");
   EXPECT_NE(text.out.find("the rows of the finest level are shared out, every device has the other "),

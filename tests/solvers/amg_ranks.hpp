@@ -65,13 +65,14 @@ class CycleOnRanks {
     devices.run([&](int rank) {
       const auto shares = detail::shares_of(hierarchy, rank, *devices.communicator, all, Device::host(1));
       const Device device = device_of(rank);
-      cycles_[static_cast<std::size_t>(rank)] =
-          device.is_host() ? host::make_distributed_cycle(hierarchy, shares, options, device)
-                           : cuda::make_distributed_cycle(hierarchy, shares, options, device);
+      cycles_[static_cast<std::size_t>(rank)] = device.is_host()
+                                                    ? host::make_distributed_cycle(hierarchy, shares, options, device)
+                                                    : cuda::make_distributed_cycle(hierarchy, shares, options, device);
     });
   }
 
-  [[nodiscard]] std::vector<T> image(std::vector<T> r) const {
+  /// \param times applied in a row, without the host between them; the last result counts
+  [[nodiscard]] std::vector<T> image(std::vector<T> r, int times = 1) const {
     std::vector<T> z(r.size(), std::numeric_limits<T>::quiet_NaN());
     group_.impl()->run([&](int rank) {
       const auto first = static_cast<std::size_t>(partition_.first_row(rank));
@@ -79,7 +80,9 @@ class CycleOnRanks {
       const Device device = device_of(rank);
       detail::LocalVector<T> from(std::span<T>(r).subspan(first, count), device);
       detail::LocalVector<T> to(std::span<T>(z).subspan(first, count), device);
-      cycles_[static_cast<std::size_t>(rank)]->apply(from.span(), to.span());
+      const detail::DistributedCycle<T>& cycle = *cycles_[static_cast<std::size_t>(rank)];
+      cycle.begin_run();
+      for (int time = 0; time < times; ++time) cycle.apply(from.span(), to.span());
       to.bring_back();
     });
     return z;
