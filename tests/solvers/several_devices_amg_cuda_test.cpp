@@ -49,7 +49,7 @@ TEST_F(SeveralGpusAmg, CyclesEqualTheTextbookFormula) {
     const DeviceGroup three = group(peer_access, 3);
     std::size_t number = 0;
     for (const CycleCase& task : cycle_cases()) {
-      if (task.options.cycle != AmgCycle::v || number++ % (gpu_is_emulated ? 8 : 1) != 0) continue;
+      if (task.options.cycle != AmgCycle::v || number++ % (gpu_is_emulated ? 16 : 1) != 0) continue;
       check_cycle<double, float>(three, task);
       check_cycle<double, double>(two, task);
       if (!sparing()) check_cycle<float, float>(two, task);
