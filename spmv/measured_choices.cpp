@@ -67,9 +67,11 @@ class ChoiceMemory {
   [[nodiscard]] std::vector<Remembered> all() const {
     const std::scoped_lock lock(mutex_);
     std::vector<Choices::const_iterator> ordered;
+    ordered.reserve(choices_.size());
     for (auto each = choices_.begin(); each != choices_.end(); ++each) ordered.push_back(each);
     std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return is_older(*a, *b); });
     std::vector<Remembered> result;
+    result.reserve(ordered.size());
     for (const auto& each : ordered) result.push_back({each->first, each->second.choice});
     return result;
   }
@@ -199,8 +201,8 @@ ImportedChoices import_measured_choices(std::string_view text, std::string_view 
   if (first != format_line) {
     throw ParseError(std::string(name), 1, 1,
                      first.starts_with(any_format)
-                         ? fmt::format("\"{}\" is of a later version; this one knows \"{}\"", first, format_line)
-                         : fmt::format("a file of measured choices begins with \"{}\"", format_line));
+                         ? fmt::format(R"("{}" is of a later version; this one knows "{}")", first, format_line)
+                         : fmt::format(R"(a file of measured choices begins with "{}")", format_line));
   }
   ImportedChoices result;
   const std::string version = version_field() + "\t";
