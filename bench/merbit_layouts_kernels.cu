@@ -65,7 +65,7 @@ std::vector<Variant<T, V>> merbit_variants() {
 }
 
 template <class T>
-void join_shared_rows(const Context& context, const SnappedTileArrays& tiles, const ProductOutput<T>& out) {
+void join_shared_rows(const cuda::Context& context, const SnappedTileArrays& tiles, const ProductOutput<T>& out) {
   const unsigned needed = blocks_for(tiles.tiles, join_threads);
   const unsigned blocks = needed < max_join_blocks ? needed : max_join_blocks;
   launch("joining shared rows", context, Grid{blocks, join_threads}, merbit_join_kernel<T, false, SnappedTileArrays>,
@@ -76,7 +76,7 @@ template std::vector<Variant<float, float>> merbit_variants();
 template std::vector<Variant<float, Ones>> merbit_variants();
 template std::vector<Variant<double, double>> merbit_variants();
 template std::vector<Variant<double, Ones>> merbit_variants();
-template void join_shared_rows(const Context&, const SnappedTileArrays&, const ProductOutput<float>&);
-template void join_shared_rows(const Context&, const SnappedTileArrays&, const ProductOutput<double>&);
+template void join_shared_rows(const cuda::Context&, const SnappedTileArrays&, const ProductOutput<float>&);
+template void join_shared_rows(const cuda::Context&, const SnappedTileArrays&, const ProductOutput<double>&);
 
 }  // namespace tessera::bench
