@@ -1,5 +1,5 @@
 /// \file
-/// What the elements of a MATLAB file claim, checked before matio believes it.
+/// Checks of the elements of a MATLAB file, before matio reads them.
 #pragma once
 
 #include "core/memory_budget.hpp"

@@ -30,7 +30,7 @@ constexpr std::size_t most_choices = 4096;
 constexpr std::string_view format_line = "tessera measured choices 1";
 constexpr std::string_view any_format = "tessera measured choices ";
 
-struct Remembered {
+struct KeyedChoice {
   std::string key;
   MeasuredChoice choice;
 };
@@ -44,10 +44,10 @@ class ChoiceMemory {
   }
 
   /// \returns whether the key was new
-  bool add(Remembered fresh, bool replace) {
+  bool add(KeyedChoice fresh, bool replace) {
     const std::scoped_lock lock(mutex_);
     const auto [place, is_new] = choices_.try_emplace(std::move(fresh.key));
-    if (is_new) place->second.age = ++last_age_;
+    if (is_new) place->second.serial = ++last_serial_;
     if (is_new || replace) place->second.choice = std::move(fresh.choice);
     if (choices_.size() > most_choices) choices_.erase(std::min_element(choices_.begin(), choices_.end(), is_older));
     return is_new;
@@ -64,32 +64,32 @@ class ChoiceMemory {
   }
 
   /// The oldest first.
-  [[nodiscard]] std::vector<Remembered> all() const {
+  [[nodiscard]] std::vector<KeyedChoice> all() const {
     const std::scoped_lock lock(mutex_);
     std::vector<Choices::const_iterator> ordered;
     ordered.reserve(choices_.size());
     for (auto each = choices_.begin(); each != choices_.end(); ++each) ordered.push_back(each);
     std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return is_older(*a, *b); });
-    std::vector<Remembered> result;
+    std::vector<KeyedChoice> result;
     result.reserve(ordered.size());
     for (const auto& each : ordered) result.push_back({each->first, each->second.choice});
     return result;
   }
 
  private:
-  struct Aged {
-    std::int64_t age = 0;  ///< a serial number
+  struct SerialChoice {
+    std::int64_t serial = 0;
     MeasuredChoice choice;
   };
-  using Choices = std::map<std::string, Aged>;
+  using Choices = std::map<std::string, SerialChoice>;
 
   static bool is_older(const Choices::value_type& a, const Choices::value_type& b) {
-    return a.second.age < b.second.age;
+    return a.second.serial < b.second.serial;
   }
 
   mutable std::mutex mutex_;
   Choices choices_;
-  std::int64_t last_age_ = 0;
+  std::int64_t last_serial_ = 0;
 };
 
 ChoiceMemory& memory() {
@@ -134,16 +134,16 @@ std::string_view take_field(std::string_view& line) {
 }
 
 /// checksum, kernel, "automatic" or "named", reason, key
-std::string line_of(const Remembered& each) {
+std::string line_of(const KeyedChoice& each) {
   const std::string rest = fmt::format("{}\t{}\t{}\t{}", to_string(each.choice.algorithm),
                                        each.choice.is_automatic ? "automatic" : "named", each.choice.reason, each.key);
   return fmt::format("{:016x}\t{}\n", line_checksum(rest), rest);
 }
 
-std::optional<Remembered> parse_line(std::string_view line) {
+std::optional<KeyedChoice> parse_line(std::string_view line) {
   const std::string_view checksum = take_field(line);
   if (checksum != fmt::format("{:016x}", line_checksum(line))) return std::nullopt;
-  Remembered result;
+  KeyedChoice result;
   const std::string_view kernel = take_field(line);
   const std::span<const SpmvAlgorithm> known = known_spmv_algorithms();
   const auto found =
@@ -186,7 +186,7 @@ using namespace detail;
 std::string export_measured_choices() {
   std::string text(format_line);
   text += '\n';
-  for (const Remembered& each : memory().all()) text += line_of(each);
+  for (const KeyedChoice& each : memory().all()) text += line_of(each);
   return text;
 }
 
@@ -207,7 +207,7 @@ ImportedChoices import_measured_choices(std::string_view text, std::string_view 
   ImportedChoices result;
   const std::string version = version_field() + "\t";
   while (!text.empty()) {
-    std::optional<Remembered> each = parse_line(take_line());
+    std::optional<KeyedChoice> each = parse_line(take_line());
     if (!each) {
       ++result.damaged;
     } else if (!each->key.starts_with(version)) {

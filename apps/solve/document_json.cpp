@@ -1,4 +1,4 @@
-// What the documents of all commands share: head, machine, options, matrix, plan, memory and warnings.
+// JSON of every command: head, machine, options, matrix, plan, memory and warnings.
 #include "option_values.hpp"
 #include "report_json.hpp"
 

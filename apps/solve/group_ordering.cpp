@@ -21,29 +21,20 @@ namespace {
 /// Rows per element of the halo from which the natural numbering is good enough.
 constexpr std::int64_t rows_per_halo_element = 20;
 /// A row of this many times the mean reaches so much of the matrix that no numbering separates its neighbours.
-constexpr offset_t long_row = 100;
+constexpr double long_row = 100.0;
 
 template <class T>
 [[nodiscard]] std::int64_t halo_of(const CsrView<T>& matrix, int devices) {
   return Partition::by_nonzeros(matrix, devices).halo(matrix);
 }
 
-template <class T>
-[[nodiscard]] bool has_long_row(const CsrView<T>& matrix) {
-  offset_t longest = 0;
-  for (std::size_t row = 0; row + 1 < matrix.row_offsets.size(); ++row) {
-    longest = std::max(longest, matrix.row_offsets[row + 1] - matrix.row_offsets[row]);
-  }
-  return longest * matrix.rows > long_row * matrix.nnz();
-}
-
 /// Whether rcm is worth a trial, with the reason where not.
-template <class T>
-[[nodiscard]] bool is_worth_a_trial(const CsrView<T>& matrix, OrderingChoice choice, GroupOrderingFacts& facts) {
-  if (choice != OrderingChoice::automatic) return choice == OrderingChoice::rcm;
+[[nodiscard]] bool is_worth_a_trial(const MatrixStatistics& matrix, std::optional<Ordering> named,
+                                    GroupOrderingFacts& facts) {
+  if (named) return *named == Ordering::rcm;
   facts.reason = fmt::format("halo {} for {} rows", counted(facts.halo, "element"), matrix.rows);
   if (facts.halo <= matrix.rows / rows_per_halo_element) return false;
-  if (!has_long_row(matrix)) return true;
+  if (static_cast<double>(matrix.max_row_nnz) <= long_row * matrix.mean_row_nnz) return true;
   facts.reason += ", and rows too long for a numbering to separate";
   return false;
 }
@@ -68,27 +59,28 @@ void try_rcm(const CsrView<T>& matrix, int devices, bool is_trial, GroupOrdering
 
 }  // namespace
 
-OrderingChoice ordering_setting(const Options& options) {
-  constexpr Choices<OrderingChoice, 3> choices{
-      {{"auto", OrderingChoice::automatic}, {"natural", OrderingChoice::natural}, {"rcm", OrderingChoice::rcm}}};
+std::optional<Ordering> ordering_setting(const Options& options) {
+  constexpr Choices<std::optional<Ordering>, 3> choices{
+      {{"auto", std::nullopt}, {"natural", Ordering::natural}, {"rcm", Ordering::rcm}}};
   return choice_option(options, "ordering", choices);
 }
 
 template <class T>
-GroupOrdering<T> order_for_group(const CsrView<T>& matrix, int devices, OrderingChoice choice) {
+GroupOrdering<T> order_for_group(const CsrView<T>& matrix, const MatrixStatistics& facts, int devices,
+                                 std::optional<Ordering> named) {
   GroupOrdering<T> result;
   if (!matrix.is_square()) return result;  // what shares it out refuses it
   const Stopwatch timer;
   result.facts.natural_halo = result.facts.halo = halo_of(matrix, devices);
-  if (is_worth_a_trial(matrix, choice, result.facts)) {
-    try_rcm(matrix, devices, choice == OrderingChoice::automatic, result);
-  }
+  if (is_worth_a_trial(facts, named, result.facts)) try_rcm(matrix, devices, !named, result);
   result.facts.ms = timer.milliseconds();
   return result;
 }
 
-template GroupOrdering<float> order_for_group(const CsrView<float>&, int, OrderingChoice);
-template GroupOrdering<double> order_for_group(const CsrView<double>&, int, OrderingChoice);
+template GroupOrdering<float> order_for_group(const CsrView<float>&, const MatrixStatistics&, int,
+                                              std::optional<Ordering>);
+template GroupOrdering<double> order_for_group(const CsrView<double>&, const MatrixStatistics&, int,
+                                               std::optional<Ordering>);
 
 std::string ordering_line(const CommonOutcome& outcome) {
   if (!outcome.group_ordering) return {};

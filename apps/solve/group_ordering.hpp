@@ -7,6 +7,8 @@
 #include "report_json.hpp"
 
 #include "tessera/csr.hpp"
+#include "tessera/ordering.hpp"
+#include "tessera/statistics.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -38,16 +40,15 @@ struct GroupOrdering {
   }
 };
 
-enum class OrderingChoice { automatic, natural, rcm };
+/// --ordering; nothing for `auto`.
+[[nodiscard]] std::optional<Ordering> ordering_setting(const Options& options);
 
-/// --ordering.
-[[nodiscard]] OrderingChoice ordering_setting(const Options& options);
-
-/// Decides, and reorders the matrix. `automatic` takes reverse Cuthill-McKee where the natural halo is more than a
-/// twentieth of the rows and no row is so long that it joins everything to everything, and if that more than halves
-/// the halo. \param devices at least 1 \param matrix on the host
+/// Decides, and reorders the matrix. Where none is named, takes reverse Cuthill-McKee where the natural halo is more
+/// than a twentieth of the rows and no row is so long that it joins everything to everything, and if that more than
+/// halves the halo. \param devices at least 1 \param matrix on the host
 template <class T>
-[[nodiscard]] GroupOrdering<T> order_for_group(const CsrView<T>& matrix, int devices, OrderingChoice choice);
+[[nodiscard]] GroupOrdering<T> order_for_group(const CsrView<T>& matrix, const MatrixStatistics& facts, int devices,
+                                               std::optional<Ordering> named);
 
 /// One line of the summary; empty where nothing was shared out, or a graph.
 [[nodiscard]] std::string ordering_line(const CommonOutcome& outcome);

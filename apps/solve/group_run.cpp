@@ -47,17 +47,17 @@ constexpr auto foreign_options = std::to_array<ForeignOption>({
 [[nodiscard]] std::string device_text(const Options& options) { return options.text("device").value_or(""); }
 
 /// What belongs to the numbering of the file keeps it.
-[[nodiscard]] OrderingChoice ordering_of(const Options& options, const RunSettings& settings) {
+[[nodiscard]] std::optional<Ordering> ordering_of(const Options& options, const RunSettings& settings) {
   const PrecondSettings& precond = settings.precond;
   const bool is_tied =
       precond.amg.block_size > 1 || !precond.coordinates_file.empty() || !precond.near_nullspace_file.empty();
-  const OrderingChoice choice = ordering_setting(options);
-  if (!is_tied) return choice;
-  if (choice == OrderingChoice::rcm) {
+  const std::optional<Ordering> named = ordering_setting(options);
+  if (!is_tied) return named;
+  if (named == Ordering::rcm) {
     throw UsageError("--ordering rcm separates the rows that blocks, coordinates and near-nullspaces belong to",
                      "--ordering natural");
   }
-  return OrderingChoice::natural;
+  return Ordering::natural;
 }
 
 /// Only what the library has there.
@@ -169,7 +169,7 @@ struct GroupSolution {
 };
 
 template <class T>
-[[nodiscard]] GroupSolution<T> solve_on(const DeviceGroup& group, RunSettings settings, OrderingChoice wanted,
+[[nodiscard]] GroupSolution<T> solve_on(const DeviceGroup& group, RunSettings settings, std::optional<Ordering> wanted,
                                         Progress& progress) {
   GroupSolution<T> result;
   RunOutcome& outcome = result.outcome;
@@ -178,7 +178,7 @@ template <class T>
   progress.phase("inspecting the matrix");
   describe(settings, problem, outcome);
   progress.phase(fmt::format("sharing the matrix out to {} devices", group.size()));
-  GroupOrdering<T> ordering = order_for_group(problem.matrix->view(), group.size(), wanted);
+  GroupOrdering<T> ordering = order_for_group(problem.matrix->view(), outcome.matrix, group.size(), wanted);
   const CsrView<T> a = ordering.reordered ? ordering.reordered->view() : problem.matrix->view();
   outcome.group_ordering = ordering.facts;
   const Stopwatch plan_timer;

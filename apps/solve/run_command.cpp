@@ -331,7 +331,7 @@ template <class T>
 
 ExitCode run_command(const Options& options, const Invocation& invocation) {
   if (!uses_petsc(options) && uses_several_devices(options)) return run_on_several_devices(options, invocation);
-  if (ordering_setting(options) != OrderingChoice::automatic) {
+  if (ordering_setting(options)) {
     throw UsageError("--ordering numbers the rows that several devices share out", "--device cuda:0,1");
   }
   if (uses_petsc(options)) return run_with_petsc(options, invocation);

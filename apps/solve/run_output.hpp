@@ -1,5 +1,5 @@
 /// \file
-/// What a solve leaves behind, whatever ran it: one device, several, or PETSc.
+/// Outputs of a solve, by one device, several, or PETSc.
 #pragma once
 
 #include "outcome.hpp"

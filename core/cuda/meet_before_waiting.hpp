@@ -1,6 +1,6 @@
 /// \file
-/// What the host does between kernels that send to other ranks and kernels that wait for what these send. A separate
-/// header, because an emulated GPU runs one kernel at a time.
+/// Barrier of the host between kernels that send to other ranks and kernels that wait for them: none on a GPU. A
+/// separate header, because an emulated GPU runs one kernel at a time.
 #pragma once
 
 #include "core/group_rank.hpp"

@@ -1,5 +1,5 @@
 /// \file
-/// What `SpmvAlgorithm::measured` chose, as text that later processes read: measured once per matrix, device and
+/// Choices of `SpmvAlgorithm::measured` as text that later processes read: measured once per matrix, device and
 /// options, as the wisdom of FFTW (M. Frigo, S. G. Johnson, Proc. IEEE 93(2), 2005).
 ///
 /// A process remembers its choices by itself: a second plan with the same matrix, device and options takes the kernel

@@ -1,5 +1,5 @@
 /// \file
-/// What a multigrid cycle on the threads of the host is made of: matrices as CSR in the element type of the cycle, and
+/// Multigrid cycle on threads of the host: matrices as CSR in the element type of the cycle, and
 /// one pass per operation.
 #pragma once
 

@@ -1,5 +1,5 @@
 /// \file
-/// What solves on several devices share: every rank runs the solver of one device on its rows.
+/// Solves on several devices: every rank runs the solver of one device on its rows.
 #pragma once
 
 #include "core/stopwatch.hpp"

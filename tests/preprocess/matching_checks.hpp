@@ -1,5 +1,5 @@
 /// \file
-/// What every matching promises.
+/// Checks that hold for every matching.
 #pragma once
 
 #include "tessera/csr.hpp"
