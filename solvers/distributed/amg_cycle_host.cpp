@@ -46,10 +46,7 @@ template <class T>
 std::unique_ptr<DistributedCycle<T>> make_distributed_cycle(const SharedHierarchy<T>& hierarchy,
                                                             const std::vector<LevelShare<T>>& shares,
                                                             const AmgOptions& options, const Device& device) {
-  if (options.precision == AmgPrecision::single) {
-    return std::make_unique<RankCycle<T, float, HostBackend<T, float>>>(hierarchy, shares, options, device);
-  }
-  return std::make_unique<RankCycle<T, T, HostBackend<T, T>>>(hierarchy, shares, options, device);
+  return make_rank_cycle<HostBackend>(hierarchy, shares, options, device);
 }
 
 template std::unique_ptr<DistributedCycle<float>> make_distributed_cycle(const SharedHierarchy<float>&,

@@ -151,4 +151,15 @@ class RankCycle final : public DistributedCycle<T>, private EnqueuedProduct<T> {
   mutable ReplicatedLevels<V> rest_;
 };
 
+/// The cycle of a rank by a backend, in the element type of the options.
+template <template <class, class> class Backend, class T>
+[[nodiscard]] std::unique_ptr<DistributedCycle<T>> make_rank_cycle(const SharedHierarchy<T>& hierarchy,
+                                                                   const std::vector<LevelShare<T>>& shares,
+                                                                   const AmgOptions& options, const Device& device) {
+  if (options.precision == AmgPrecision::single) {
+    return std::make_unique<RankCycle<T, float, Backend<T, float>>>(hierarchy, shares, options, device);
+  }
+  return std::make_unique<RankCycle<T, T, Backend<T, T>>>(hierarchy, shares, options, device);
+}
+
 }  // namespace tessera::detail
