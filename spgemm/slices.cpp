@@ -5,7 +5,7 @@
 #include "core/borrowed_csr.hpp"
 #include "core/cuda/memory.hpp"
 #include "core/memory_budget.hpp"
-#include "core/parallel.hpp"
+#include "core/row_slice.hpp"
 #include "core/stopwatch.hpp"
 #include "spgemm/common/backends.hpp"
 #include "tessera/error.hpp"
@@ -27,43 +27,6 @@ constexpr double free_share = 0.9;
 [[nodiscard]] std::uint64_t free_bytes(const Device& device) {
   const std::uint64_t bytes = device.is_host() ? available_host_memory_bytes() : cuda::available_bytes(device);
   return static_cast<std::uint64_t>(free_share * static_cast<double>(bytes));
-}
-
-/// Rows of A in the place where they lie: offsets of their own, columns and values of A.
-template <class T>
-struct RowSlice {
-  Array<offset_t> offsets;
-  CsrView<T> view;
-};
-
-template <class T>
-[[nodiscard]] RowSlice<T> slice_rows(const Csr<T>& a, index_t begin, index_t rows) {
-  RowSlice<T> slice;
-  offset_t first = 0;
-  offset_t last = 0;
-  if (a.device().is_host()) {
-    const offset_t* const from = a.row_offsets().data() + begin;
-    first = from[0];
-    last = from[rows];
-    slice.offsets = Array<offset_t>(std::int64_t{rows} + 1, Init::none);
-    host::parallel_for(a.device(), std::int64_t{rows} + 1, [&](host::Range range) {
-      for (std::int64_t i = range.begin; i < range.end; ++i) slice.offsets[i] = from[i] - first;
-    });
-  } else {
-    cuda::RebasedOffsets rebased = cuda::rebase_offsets(a.row_offsets(), begin, rows);
-    first = rebased.first;
-    last = rebased.last;
-    slice.offsets = std::move(rebased.offsets);
-  }
-  const auto part = [&](auto entries) {
-    return entries.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
-  };
-  slice.view = a.view();
-  slice.view.rows = rows;
-  slice.view.row_offsets = slice.offsets.span();
-  slice.view.columns = part(slice.view.columns);
-  if (!a.is_pattern()) slice.view.values = part(slice.view.values);
-  return slice;
 }
 
 /// Every row of A brings as many products as the mean row of B has entries: of no memory but the sums.
@@ -208,7 +171,7 @@ class Slicing {
         product = multiply(a_, held);
       } else {
         held += (static_cast<std::uint64_t>(end - begin) + 1) * sizeof(offset_t);
-        const RowSlice<T> rows = slice_rows(a_, begin, end - begin);
+        const RowSlice<T> rows = slice_rows(a_.view(), a_.device(), begin, end - begin);
         product = multiply(borrow_csr(rows.view, options_.device), held);
       }
     } catch (const OutOfMemory& error) {

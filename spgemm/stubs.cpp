@@ -66,10 +66,6 @@ std::optional<detail::RowPrediction> predict_rows(const CsrView<T>& /*a*/, const
   refuse(options.device);
 }
 
-RebasedOffsets rebase_offsets(const Array<offset_t>& offsets, index_t /*begin*/, index_t /*rows*/) {
-  refuse(offsets.device());
-}
-
 template <class T>
 std::unique_ptr<SliceDownload<T>> make_slice_download(const Device& device) {
   refuse(device);

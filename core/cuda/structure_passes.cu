@@ -3,6 +3,7 @@
 #include "core/structure_passes.hpp"
 
 #include "core/cuda/reduce.cuh"
+#include "core/row_slice.hpp"
 #include "core/sums.hpp"
 
 namespace tessera::cuda {
@@ -41,6 +42,13 @@ std::int64_t first_difference(const Device& device, std::span<const U> a, std::s
                                     if (one[i] != other[i]) first += FirstIndex{i};
                                   })
       .index;
+}
+
+void rebase_offsets(const Device& device, std::span<const offset_t> from, std::span<offset_t> to) {
+  const offset_t* const source = from.data();
+  offset_t* const target = to.data();
+  for_each(device, static_cast<std::int64_t>(to.size()),
+           [=] __device__(std::int64_t i) { target[i] = source[i] - source[0]; });
 }
 
 template std::int64_t first_difference(const Device&, std::span<const index_t>, std::span<const index_t>);

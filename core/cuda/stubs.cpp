@@ -4,6 +4,7 @@
 #include "core/cuda/scan.hpp"
 #include "core/cuda/stream_work.hpp"
 #include "core/cuda/vector_ops.hpp"
+#include "core/row_slice.hpp"
 #include "core/structure_passes.hpp"
 #include "core/value_passes.hpp"
 #include "tessera/error.hpp"
@@ -51,6 +52,10 @@ void synchronize(const Device& device) { refuse(device); }
 void work_in_stream(const Device& device, const std::function<void(CUstream_st* stream)>& /*work*/) { refuse(device); }
 
 offset_t exclusive_sum(const Device& device, std::span<offset_t> /*counts*/, PrimitiveBy /*by*/) { refuse(device); }
+
+void rebase_offsets(const Device& device, std::span<const offset_t> /*from*/, std::span<offset_t> /*to*/) {
+  refuse(device);
+}
 
 bool structure_is_sound(const Device& device, const detail::StructureArrays& /*arrays*/) { refuse(device); }
 std::int64_t narrow_columns(const Device& device, std::span<const std::int64_t> /*from*/, std::int64_t /*cols*/,

@@ -24,21 +24,25 @@ struct DistributedAmgInfo {
   AmgInfo hierarchy;      ///< that of one device; layouts are those of the first one, bytes those of all together
   int shared_levels = 0;  ///< the finest ones, whose rows are shared out
   bool is_symmetric = false;
-  double setup_ms = 0.0;             ///< of the hierarchy, on the first device
+  double setup_ms = 0.0;             ///< of the hierarchy, with the way of the matrix to the devices
   double share_ms = 0.0;             ///< until all devices have their rows, and of the check
   std::vector<std::uint64_t> bytes;  ///< per device: matrices, smoothers and vectors of the cycle
 };
 
 /// Smoothed-aggregation AMG on the devices of a group: M is one V cycle from the guess 0, that of Amg up to rounding
-/// (on the host bit by bit). Set-up runs on the first device; then each device has its rows of A, P and R of the finer
-/// levels, and the coarser levels whole. Products are not concurrent.
+/// (on the host bit by bit). Every GPU sets up the whole hierarchy, with the same bits, and so needs the memory of a
+/// set-up on one; then it keeps its rows of A, P and R of the finer levels, and the coarser levels whole. Hosts share
+/// one set-up. Products are not concurrent.
 template <class T>
 class DistributedAmg {
  public:
-  /// \param A that the solves take; its group and partition count \param matrix the same on the host; not needed
-  /// afterwards \param options prepare_refresh does not count
+  /// \param A that the solves take; its group and partition count \param matrix the same, on the host or a GPU; not
+  /// needed afterwards \param options prepare_refresh does not count
   /// \throws as Amg, on the calling thread; NotSupported for the cycles W and K; DimensionError where A and matrix have
   /// other sizes; InvalidArgument for least_rows < 1; DeviceFailure naming a device that failed
+  DistributedAmg(const DistributedMatrix<T>& A, const Csr<T>& matrix, const AmgOptions& options = {},
+                 const DistributedAmgOptions& sharing = {});
+  /// The same for a matrix on the host.
   DistributedAmg(const DistributedMatrix<T>& A, const CsrView<T>& matrix, const AmgOptions& options = {},
                  const DistributedAmgOptions& sharing = {});
   ~DistributedAmg();

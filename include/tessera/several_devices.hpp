@@ -32,7 +32,8 @@ struct DeviceGroupOptions {
 /// time. Every GPU gets a context of its own.
 class DeviceGroup {
  public:
-  /// \param devices all GPUs or all the host; a GPU that is named twice serves as two, for tests
+  /// \param devices all GPUs or all the host; a GPU that is named twice serves as two, for tests: without
+  /// peer_access, since of two kernels on one GPU that wait for each other one may never start
   /// \throws InvalidArgument for none, too many or both kinds; OutOfMemory, CudaError
   explicit DeviceGroup(std::vector<Device> devices, const DeviceGroupOptions& options = {});
 

@@ -16,6 +16,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tessera::detail {
@@ -66,6 +67,8 @@ class AmgSetup {
   void release_matrices();
 
   [[nodiscard]] const AmgHierarchy<T>& hierarchy() const noexcept { return hierarchy_; }
+  /// The hierarchy of a set-up that is not needed any more.
+  [[nodiscard]] AmgHierarchy<T> take_hierarchy() noexcept { return std::move(hierarchy_); }
   [[nodiscard]] const std::vector<AmgLevelStructure<T>>& structures() const noexcept { return structures_; }
   [[nodiscard]] AmgInfo& info() noexcept { return info_; }
   /// Whether the Galerkin product of the first level is symmetric, to rounding.

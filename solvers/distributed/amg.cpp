@@ -1,6 +1,7 @@
-/// AMG on several devices: set-up on the first, a cycle per rank, and the solves that take it.
+/// AMG on several devices: set-up, a cycle per rank, and the solves that take it.
 #include "tessera/amg_several_devices.hpp"
 
+#include "core/borrowed_csr.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/amg/probe.hpp"
@@ -54,11 +55,11 @@ class AmgOfRank final : public FusedOperator<T> {
 };
 
 template <class T>
-void check_arguments(const DistributedMatrix<T>& A, const CsrView<T>& matrix, const AmgOptions& options,
+void check_arguments(const DistributedMatrix<T>& A, const Csr<T>& matrix, const AmgOptions& options,
                      const DistributedAmgOptions& sharing) {
-  if (matrix.rows != A.rows() || matrix.cols != A.rows() || matrix.nnz() != A.nnz()) {
+  if (matrix.rows() != A.rows() || matrix.cols() != A.rows() || matrix.nnz() != A.nnz()) {
     throw DimensionError(fmt::format("AMG: A is {0} x {0} with {1} nonzeros, the matrix for set-up {2} x {3} with {4}",
-                                     A.rows(), A.nnz(), matrix.rows, matrix.cols, matrix.nnz()));
+                                     A.rows(), A.nnz(), matrix.rows(), matrix.cols(), matrix.nnz()));
   }
   if (options.cycle != AmgCycle::v) {
     throw NotSupported(fmt::format("the cycle {} of AMG runs on one device, several devices have the cycle v",
@@ -69,13 +70,17 @@ void check_arguments(const DistributedMatrix<T>& A, const CsrView<T>& matrix, co
       fmt::format("DistributedAmgOptions::least_rows must be at least 1, got {}", sharing.least_rows));
 }
 
-/// Set-up runs alone: with all threads that the ranks have together.
+/// One set-up serves all hosts: with all threads that they have together.
 Device set_up_device(const DeviceGroup& group) {
-  Device first = group.device(0);
-  if (!first.is_host()) return first;
   int threads = 0;
   for (int number = 0; number < group.size(); ++number) threads += group.device(number).threads();
-  return Device::host(std::min(threads, std::max(first.threads(), Device{}.threads())));
+  return Device::host(std::min(threads, std::max(group.device(0).threads(), Device{}.threads())));
+}
+
+/// The matrix on a device, as a copy where it lies elsewhere.
+template <class T>
+Csr<T> brought_to(const Csr<T>& matrix, const Device& device) {
+  return matrix.device() == device ? detail::borrow_csr(matrix.view(), device) : matrix.to(device);
 }
 
 bool is_same(const Partition& a, const Partition& b) {
@@ -88,27 +93,60 @@ bool is_same(const Partition& a, const Partition& b) {
 
 template <class T>
 struct DistributedAmg<T>::Impl {
+  using ColumnsOfRanks = std::vector<std::vector<detail::LevelColumns>>;  ///< per level
+
   DeviceGroup group;
   Partition partition;
   DistributedAmgInfo info = {};
   std::vector<std::unique_ptr<AmgOfRank<T>>> ranks = {};
 
-  void share(const SharedHierarchy<T>& hierarchy, const AmgOptions& options) {
-    const DeviceGroup::Impl& devices = *group.impl();
-    const auto size = static_cast<std::size_t>(group.size());
-    const Device host = detail::share_of_host(group.size());
-    std::vector<std::vector<detail::LevelColumns>> all(hierarchy.partitions.size(),
-                                                       std::vector<detail::LevelColumns>(size));
-    ranks.resize(size);
-    devices.run([&](int rank) {
-      const Device device = devices.rank(rank, partition.first_row(rank), partition.rows());
-      const auto shares = detail::shares_of(hierarchy, rank, *devices.communicator, all, host);
-      auto cycle = device.is_host() ? host::make_distributed_cycle(hierarchy, shares, options, device)
-                                    : cuda::make_distributed_cycle(hierarchy, shares, options, device);
-      auto& own = ranks[static_cast<std::size_t>(rank)];
-      own = std::make_unique<AmgOfRank<T>>(std::move(cycle), partition.rows_of(rank), device);
-    });
+  /// Of one set-up, or of a set-up by every GPU: all have the same bits.
+  void set_up(const Csr<T>& matrix, const AmgOptions& options, index_t least_rows) {
+    const Stopwatch watch;
+    const auto set_up_on = [&](const Csr<T>& here, const Device& device) {
+      return detail::set_up_shared(here.view(), options, device, partition, least_rows);
+    };
+    ranks.resize(static_cast<std::size_t>(group.size()));
+    ColumnsOfRanks all;
+    if (group.device(0).is_host()) {
+      const Csr<T> here = brought_to(matrix, Device{});
+      SharedHierarchy<T> hierarchy = set_up_on(here, set_up_device(group));
+      note(hierarchy, watch);
+      group.impl()->run([&](int rank) { take_share(rank, hierarchy, options, all); });
+    } else {
+      if (!matrix.device().is_host()) synchronize(matrix.device());
+      group.impl()->run([&](int rank) {
+        const Device device = group.device(rank);
+        const Csr<T> here = brought_to(matrix, device);
+        SharedHierarchy<T> hierarchy = set_up_on(here, device);
+        if (rank == 0) note(hierarchy, watch);
+        take_share(rank, hierarchy, options, all);
+        synchronize(device);
+      });
+    }
     note_layouts();
+    if (options.check) check();
+    info.share_ms = watch.milliseconds() - info.setup_ms;
+  }
+
+  void note(SharedHierarchy<T>& hierarchy, const Stopwatch& watch) {
+    info.hierarchy = std::move(hierarchy.info);
+    info.is_symmetric = hierarchy.is_symmetric;
+    info.shared_levels = static_cast<int>(hierarchy.shared_levels);
+    info.setup_ms = watch.milliseconds();
+  }
+
+  /// Of a rank. Collective. \param all sized by the first rank
+  void take_share(int rank, const SharedHierarchy<T>& hierarchy, const AmgOptions& options, ColumnsOfRanks& all) {
+    const DeviceGroup::Impl& devices = *group.impl();
+    if (rank == 0) all.assign(hierarchy.partitions.size(), std::vector<detail::LevelColumns>(ranks.size()));
+    devices.communicator->wait(rank);
+    const Device device = devices.rank(rank, partition.first_row(rank), partition.rows());
+    auto shares = detail::shares_of(hierarchy, rank, *devices.communicator, all, detail::share_of_host(group.size()));
+    auto cycle = device.is_host() ? host::make_distributed_cycle(hierarchy, std::move(shares), options, device)
+                                  : cuda::make_distributed_cycle(hierarchy, std::move(shares), options, device);
+    auto& own = ranks[static_cast<std::size_t>(rank)];
+    own = std::make_unique<AmgOfRank<T>>(std::move(cycle), partition.rows_of(rank), device);
   }
 
   void note_layouts() {
@@ -168,24 +206,18 @@ struct DistributedAmg<T>::Impl {
 };
 
 template <class T>
-DistributedAmg<T>::DistributedAmg(const DistributedMatrix<T>& A, const CsrView<T>& matrix, const AmgOptions& options,
+DistributedAmg<T>::DistributedAmg(const DistributedMatrix<T>& A, const Csr<T>& matrix, const AmgOptions& options,
                                   const DistributedAmgOptions& sharing)
     : impl_((check_arguments(A, matrix, options, sharing), new Impl{.group = A.group(), .partition = A.partition()})) {
   AmgOptions own = options;
   own.prepare_refresh = false;
-  DistributedAmgInfo& info = impl_->info;
-  const Stopwatch setting_up;
-  SharedHierarchy<T> hierarchy =
-      detail::set_up_shared(matrix, own, set_up_device(A.group()), A.partition(), sharing.least_rows);
-  info.setup_ms = setting_up.milliseconds();
-  const Stopwatch sharing_out;
-  info.hierarchy = std::move(hierarchy.info);
-  info.is_symmetric = hierarchy.is_symmetric;
-  info.shared_levels = static_cast<int>(hierarchy.shared_levels);
-  impl_->share(hierarchy, own);
-  if (options.check) impl_->check();
-  info.share_ms = sharing_out.milliseconds();
+  impl_->set_up(matrix, own, sharing.least_rows);
 }
+
+template <class T>
+DistributedAmg<T>::DistributedAmg(const DistributedMatrix<T>& A, const CsrView<T>& matrix, const AmgOptions& options,
+                                  const DistributedAmgOptions& sharing)
+    : DistributedAmg(A, detail::borrow_csr(matrix, Device{}), options, sharing) {}
 
 template <class T>
 DistributedAmg<T>::~DistributedAmg() = default;

@@ -12,27 +12,26 @@ namespace {
 template <class T>
 class Shares {
  public:
-  Shares(const SharedHierarchy<T>& hierarchy, int rank, const Device& host)
-      : hierarchy_(hierarchy), rank_(rank), host_(host) {}
+  Shares(const SharedHierarchy<T>& hierarchy, int rank, Device device)
+      : hierarchy_(hierarchy), rank_(rank), device_(std::move(device)) {}
 
   /// The columns of a level: what A and R of the level and P of the finer one are multiplied by.
   [[nodiscard]] LevelColumns find(std::size_t level) {
-    LevelColumnFinder& finder = finders_.emplace_back(partition(level), rank_);
+    LevelColumnFinder& finder = finders_.emplace_back(partition(level), rank_, device_);
     if (level == hierarchy_.shared_levels) {
       finder.mark_all();
       return finder.number();
     }
-    finder.mark(this->level(level).a->view(), first(level), last(level), host_);
-    if (this->level(level).r) finder.mark(this->level(level).r->view(), first(level + 1), last(level + 1), host_);
-    if (level > 0) finder.mark(this->level(level - 1).p->view(), first(level - 1), last(level - 1), host_);
+    finder.mark(this->level(level).a->view(), first(level), last(level));
+    if (this->level(level).r) finder.mark(this->level(level).r->view(), first(level + 1), last(level + 1));
+    if (level > 0) finder.mark(this->level(level - 1).p->view(), first(level - 1), last(level - 1));
     return finder.number();
   }
 
   /// Once the columns of all levels are found.
   void take_rows(std::size_t level, const std::vector<LevelShare<T>>& all, LevelShare<T>& share) const {
     const auto rows_of = [&](const std::shared_ptr<const Csr<T>>& matrix, std::size_t of_rows, std::size_t of_columns) {
-      return rows_in_columns(matrix->view(), first(of_rows), last(of_rows), finders_[of_columns],
-                             all[of_columns].columns.size(), host_);
+      return finders_[of_columns].rows(matrix->view(), first(of_rows), last(of_rows), all[of_columns].columns.size());
     };
     const AmgLevel<T>& whole = this->level(level);
     share.a = rows_of(whole.a, level, level);
@@ -49,7 +48,7 @@ class Shares {
 
   const SharedHierarchy<T>& hierarchy_;
   int rank_;
-  Device host_;
+  Device device_;  ///< of the hierarchy
   std::vector<LevelColumnFinder> finders_;
 };
 
@@ -58,7 +57,8 @@ class Shares {
 template <class T>
 std::vector<LevelShare<T>> shares_of(const SharedHierarchy<T>& hierarchy, int rank, Communicator& communicator,
                                      std::vector<std::vector<LevelColumns>>& all, const Device& host) {
-  Shares<T> shares(hierarchy, rank, host);
+  const Device& device = hierarchy.whole.device;
+  Shares<T> shares(hierarchy, rank, device.is_host() ? host : device);
   std::vector<LevelShare<T>> result(hierarchy.partitions.size());
   for (std::size_t level = 0; level < result.size(); ++level) {
     result[level].columns = all[level][static_cast<std::size_t>(rank)] = shares.find(level);

@@ -17,7 +17,8 @@
 
 namespace tessera::detail {
 
-/// What a rank has of a level that is shared out; of the first replicated level its columns alone.
+/// What a rank has of a level that is shared out, on the device of the hierarchy; of the first replicated level its
+/// columns alone.
 template <class T>
 struct LevelShare {
   LevelColumns columns;
@@ -28,7 +29,8 @@ struct LevelShare {
 };
 
 /// Of all shared levels and, where there is one, of the first replicated. Collective.
-/// \param communicator of the ranks \param all per level and rank, shared by the ranks; sized by the caller
+/// \param hierarchy which the ranks share on the host, or of this rank on its GPU \param communicator of the ranks
+/// \param all per level and rank, shared by the ranks; sized by the caller \param host its threads for this rank
 template <class T>
 [[nodiscard]] std::vector<LevelShare<T>> shares_of(const SharedHierarchy<T>& hierarchy, int rank,
                                                    Communicator& communicator,
@@ -59,14 +61,14 @@ namespace tessera::host {
 /// Made by all ranks at once. \param device of the rank \throws OutOfMemory
 template <class T>
 [[nodiscard]] std::unique_ptr<detail::DistributedCycle<T>> make_distributed_cycle(
-    const detail::SharedHierarchy<T>& hierarchy, const std::vector<detail::LevelShare<T>>& shares,
-    const AmgOptions& options, const Device& device);
+    const detail::SharedHierarchy<T>& hierarchy, std::vector<detail::LevelShare<T>> shares, const AmgOptions& options,
+    const Device& device);
 }  // namespace tessera::host
 
 namespace tessera::cuda {
 /// The same on a GPU. \throws OutOfMemory, CudaError, NotSupported; DeviceUnavailable in a build without CUDA
 template <class T>
 [[nodiscard]] std::unique_ptr<detail::DistributedCycle<T>> make_distributed_cycle(
-    const detail::SharedHierarchy<T>& hierarchy, const std::vector<detail::LevelShare<T>>& shares,
-    const AmgOptions& options, const Device& device);
+    const detail::SharedHierarchy<T>& hierarchy, std::vector<detail::LevelShare<T>> shares, const AmgOptions& options,
+    const Device& device);
 }  // namespace tessera::cuda

@@ -22,8 +22,8 @@ class GpuBackend {
     dots_ = std::make_unique<PeerDots>(device);
   }
 
-  [[nodiscard]] Matrix matrix(const Csr<T>& rows, const std::string& name, bool may_list) const {
-    return Matrix(rows.to(device_), name, AmgLayoutTuning{}, may_list);
+  [[nodiscard]] Matrix matrix(Csr<T> rows, const std::string& name, bool may_list) const {
+    return Matrix(rows.device() == device_ ? std::move(rows) : rows.to(device_), name, AmgLayoutTuning{}, may_list);
   }
   [[nodiscard]] std::string layout_name(const Matrix& matrix) const { return std::string(matrix.layout_name()); }
   [[nodiscard]] std::unique_ptr<VectorHalo<V>> make_halo(const ExchangeLists& lists, index_t rows, int fetches) const {
@@ -63,16 +63,16 @@ class GpuBackend {
 
 template <class T>
 std::unique_ptr<DistributedCycle<T>> make_distributed_cycle(const SharedHierarchy<T>& hierarchy,
-                                                            const std::vector<LevelShare<T>>& shares,
+                                                            std::vector<LevelShare<T>> shares,
                                                             const AmgOptions& options, const Device& device) {
-  return make_rank_cycle<GpuBackend>(hierarchy, shares, options, device);
+  return make_rank_cycle<GpuBackend>(hierarchy, std::move(shares), options, device);
 }
 
 template std::unique_ptr<DistributedCycle<float>> make_distributed_cycle(const SharedHierarchy<float>&,
-                                                                         const std::vector<LevelShare<float>>&,
+                                                                         std::vector<LevelShare<float>>,
                                                                          const AmgOptions&, const Device&);
 template std::unique_ptr<DistributedCycle<double>> make_distributed_cycle(const SharedHierarchy<double>&,
-                                                                          const std::vector<LevelShare<double>>&,
+                                                                          std::vector<LevelShare<double>>,
                                                                           const AmgOptions&, const Device&);
 
 }  // namespace tessera::cuda

@@ -44,16 +44,16 @@ class HostBackend {
 
 template <class T>
 std::unique_ptr<DistributedCycle<T>> make_distributed_cycle(const SharedHierarchy<T>& hierarchy,
-                                                            const std::vector<LevelShare<T>>& shares,
+                                                            std::vector<LevelShare<T>> shares,
                                                             const AmgOptions& options, const Device& device) {
-  return make_rank_cycle<HostBackend>(hierarchy, shares, options, device);
+  return make_rank_cycle<HostBackend>(hierarchy, std::move(shares), options, device);
 }
 
 template std::unique_ptr<DistributedCycle<float>> make_distributed_cycle(const SharedHierarchy<float>&,
-                                                                         const std::vector<LevelShare<float>>&,
+                                                                         std::vector<LevelShare<float>>,
                                                                          const AmgOptions&, const Device&);
 template std::unique_ptr<DistributedCycle<double>> make_distributed_cycle(const SharedHierarchy<double>&,
-                                                                          const std::vector<LevelShare<double>>&,
+                                                                          std::vector<LevelShare<double>>,
                                                                           const AmgOptions&, const Device&);
 
 }  // namespace tessera::host

@@ -1,13 +1,13 @@
 /// Hierarchies on several devices: set-up on one, then the partition of every level.
 #include "solvers/distributed/amg_hierarchy.hpp"
 
-#include "core/borrowed_csr.hpp"
 #include "solvers/amg/cycle_steps.hpp"
 #include "solvers/amg/setup.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace tessera::detail {
 
@@ -28,20 +28,14 @@ std::vector<std::int64_t> middles(std::span<const index_t> aggregate_of_node, in
   return result;
 }
 
-/// A matrix on the host; null stays null.
-template <class T>
-std::shared_ptr<const Csr<T>> on_host(const std::shared_ptr<const Csr<T>>& matrix) {
-  if (matrix == nullptr || matrix->device().is_host()) return matrix;
-  return std::make_shared<const Csr<T>>(matrix->to(Device{}));
-}
-
-template <class T>
-AmgHierarchy<T> brought_to_host(const AmgHierarchy<T>& hierarchy, const CsrView<T>& matrix) {
-  AmgHierarchy<T> result{Device{}, {}, hierarchy.coarsest_inverse.to(Device{})};
-  for (const AmgLevel<T>& level : hierarchy.levels) {
-    const bool is_finest = result.levels.empty();
-    auto a = is_finest ? std::make_shared<const Csr<T>>(borrow_csr(matrix, Device{})) : on_host(level.a);
-    result.levels.push_back({std::move(a), on_host(level.p), on_host(level.r), level.smoother.to(Device{}), level.rho});
+/// As cuda::aggregates_before_parts().
+std::vector<std::int64_t> aggregates_before_parts(const Partition& fine, std::span<const index_t> aggregate_of_node,
+                                                  index_t block, index_t aggregates) {
+  const std::vector<std::int64_t> middle = middles(aggregate_of_node, block, aggregates);
+  std::vector<std::int64_t> result;
+  for (int part = 1; part < fine.parts(); ++part) {
+    const std::int64_t begin = 2 * std::int64_t{fine.first_row(part)};
+    result.push_back(std::count_if(middle.begin(), middle.end(), [&](std::int64_t each) { return each < begin; }));
   }
   return result;
 }
@@ -56,16 +50,17 @@ bool is_shared(const AmgHierarchy<T>& whole, std::size_t level, index_t least_ro
 
 }  // namespace
 
-Partition partition_of_coarse(const Partition& fine, std::span<const index_t> aggregate_of_node, index_t block,
+Partition partition_of_coarse(const Partition& fine, const Array<index_t>& aggregate_of_node, index_t block,
                               index_t aggregates, index_t coarse_rows) {
-  const std::vector<std::int64_t> middle = middles(aggregate_of_node, block, aggregates);
+  const std::vector<std::int64_t> before =
+      aggregate_of_node.device().is_host() ? aggregates_before_parts(fine, aggregate_of_node.span(), block, aggregates)
+                                           : cuda::aggregates_before_parts(fine, aggregate_of_node, block, aggregates);
   const index_t vectors = coarse_rows / std::max<index_t>(aggregates, 1);
   std::vector<index_t> first_rows{0};
   for (int part = 1; part < fine.parts(); ++part) {
-    const std::int64_t begin = 2 * std::int64_t{fine.first_row(part)};
-    const auto before = std::count_if(middle.begin(), middle.end(), [&](std::int64_t each) { return each < begin; });
     const index_t most = coarse_rows - (fine.parts() - part);
-    first_rows.push_back(std::clamp(static_cast<index_t>(before) * vectors, first_rows.back() + 1, most));
+    const auto rows = static_cast<index_t>(before[static_cast<std::size_t>(part) - 1]) * vectors;
+    first_rows.push_back(std::clamp(rows, first_rows.back() + 1, most));
   }
   first_rows.push_back(coarse_rows);
   return Partition(std::move(first_rows));
@@ -74,19 +69,17 @@ Partition partition_of_coarse(const Partition& fine, std::span<const index_t> ag
 template <class T>
 SharedHierarchy<T> set_up_shared(const CsrView<T>& matrix, const AmgOptions& options, const Device& device,
                                  const Partition& finest, index_t least_rows) {
-  const Csr<T> here = device.is_host() ? borrow_csr(matrix, device) : borrow_csr(matrix, Device{}).to(device);
-  AmgSetup<T> setup(here.view(), options, device);
-  SharedHierarchy<T> result{
-      brought_to_host(setup.hierarchy(), matrix), {finest}, 0, setup.info(), setup.is_symmetric()};
+  AmgSetup<T> setup(matrix, options, device);
+  SharedHierarchy<T> result{setup.take_hierarchy(), {finest}, 0, setup.info(), setup.is_symmetric()};
   const std::vector<AmgLevel<T>>& levels = result.whole.levels;
   std::size_t& shared = result.shared_levels;
   while (shared < levels.size() && is_shared(result.whole, shared, least_rows, finest.parts())) {
     if (++shared == levels.size()) break;
     const Aggregates& aggregates = setup.structures()[shared - 1].aggregates;
-    const Array<index_t> of_node = aggregates.of_row.to(Device{});
-    const auto block = levels[shared - 1].a->rows() / static_cast<index_t>(std::max<std::int64_t>(of_node.size(), 1));
-    result.partitions.push_back(partition_of_coarse(result.partitions.back(), of_node.span(), block, aggregates.count,
-                                                    levels[shared].a->rows()));
+    const auto nodes = static_cast<index_t>(std::max<std::int64_t>(aggregates.of_row.size(), 1));
+    const index_t block = levels[shared - 1].a->rows() / nodes;
+    result.partitions.push_back(partition_of_coarse(result.partitions.back(), aggregates.of_row, block,
+                                                    aggregates.count, levels[shared].a->rows()));
   }
   return result;
 }

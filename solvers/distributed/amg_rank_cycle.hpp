@@ -3,7 +3,7 @@
 /// rest of the cycle on one device:
 ///   using Matrix, Executor;
 ///   Backend(device, gathers);                            of the rank; whether all ranks gather in every cycle
-///   Matrix matrix(Csr<T> rows, name, may_list) const;
+///   Matrix matrix(Csr<T> rows, name, may_list) const;     rows on the host or the device
 ///   std::string layout_name(matrix) const;
 ///   std::unique_ptr<VectorHalo<V>> make_halo(lists, rows, fetches) const;
 ///   void begin_run() const;                              as DistributedCycle
@@ -14,6 +14,7 @@
 #pragma once
 
 #include "core/group_rank.hpp"
+#include "core/value_passes.hpp"
 #include "solvers/amg/cycle_steps.hpp"
 #include "solvers/distributed/amg_cycle.hpp"
 #include "solvers/distributed/amg_cycle_steps.hpp"
@@ -24,22 +25,30 @@
 
 namespace tessera::detail {
 
+/// `count` values from `first` on, in the precision of the cycle. \param device for the result, without its rank
+template <class V, class T>
+[[nodiscard]] Array<V> narrowed_values(const Array<T>& values, std::int64_t first, std::int64_t count,
+                                       const Device& device) {
+  Array<V> result(count, Init::none, values.device());
+  convert_values(values.device(),
+                 values.span().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+                 result.span());
+  return result.device() == device ? std::move(result) : result.to(device);
+}
+
 /// The replicated levels in the precision of the cycle. \param device without its rank
 template <class V, class T>
 [[nodiscard]] AmgHierarchy<V> replicated_levels(const SharedHierarchy<T>& hierarchy, const Device& device) {
   const auto moved = [&](const std::shared_ptr<const Csr<T>>& matrix) -> std::shared_ptr<const Csr<V>> {
     if (matrix == nullptr) return nullptr;
-    return std::make_shared<const Csr<V>>(matrix->template with_value_type<V>().to(device));
+    Csr<V> narrowed = matrix->template with_value_type<V>();
+    return std::make_shared<const Csr<V>>(narrowed.device() == device ? std::move(narrowed) : narrowed.to(device));
   };
-  const auto narrowed = [&](const Array<T>& values) {
-    std::vector<V> result(static_cast<std::size_t>(values.size()));
-    std::transform(values.begin(), values.end(), result.begin(), [](T value) { return static_cast<V>(value); });
-    return Array<V>::copy_of(result, device);
-  };
-  AmgHierarchy<V> result{device, {}, narrowed(hierarchy.whole.coarsest_inverse)};
+  const auto all_of = [&](const Array<T>& values) { return narrowed_values<V>(values, 0, values.size(), device); };
+  AmgHierarchy<V> result{device, {}, all_of(hierarchy.whole.coarsest_inverse)};
   for (std::size_t l = hierarchy.shared_levels; l < hierarchy.whole.levels.size(); ++l) {
     const AmgLevel<T>& level = hierarchy.whole.levels[l];
-    result.levels.push_back({moved(level.a), moved(level.p), moved(level.r), narrowed(level.smoother), level.rho});
+    result.levels.push_back({moved(level.a), moved(level.p), moved(level.r), all_of(level.smoother), level.rho});
   }
   return result;
 }
@@ -48,10 +57,10 @@ template <class V, class T>
 template <class T, class V, class Backend>
 class RankCycle final : public DistributedCycle<T>, private EnqueuedProduct<T> {
  public:
-  RankCycle(const SharedHierarchy<T>& hierarchy, const std::vector<LevelShare<T>>& shares, const AmgOptions& options,
+  RankCycle(const SharedHierarchy<T>& hierarchy, std::vector<LevelShare<T>> shares, const AmgOptions& options,
             const Device& device)
       : device_(device), backend_(device, hierarchy.has_replicated()), levels_(hierarchy.shared_levels) {
-    for (std::size_t l = 0; l < levels_.size(); ++l) make_level(hierarchy, shares[l], options, l);
+    for (std::size_t l = 0; l < levels_.size(); ++l) make_level(hierarchy, std::move(shares[l]), options, l);
     if (hierarchy.has_replicated()) make_rest(hierarchy, shares.back(), options);
     synchronize(device_);
   }
@@ -101,28 +110,27 @@ class RankCycle final : public DistributedCycle<T>, private EnqueuedProduct<T> {
 
   [[nodiscard]] Device here() const { return alone(device_); }
 
-  [[nodiscard]] Array<V> narrowed(const auto& values) const {
+  [[nodiscard]] Array<V> on_device(const std::vector<double>& values) const {
     std::vector<V> result(values.size());
-    std::transform(values.begin(), values.end(), result.begin(), [](auto value) { return static_cast<V>(value); });
+    std::transform(values.begin(), values.end(), result.begin(), [](double value) { return static_cast<V>(value); });
     return Array<V>::copy_of(result, here());
   }
 
-  void make_level(const SharedHierarchy<T>& hierarchy, const LevelShare<T>& share, const AmgOptions& options,
-                  std::size_t l) {
+  void make_level(const SharedHierarchy<T>& hierarchy, LevelShare<T> share, const AmgOptions& options, std::size_t l) {
     const AmgLevel<T>& whole = hierarchy.whole.levels[l];
     const bool is_coarsest = l + 1 == hierarchy.whole.levels.size();
     Level& level = levels_[l];
     level.rows = share.columns.rows;
     level.lower = share.columns.lower;
     const std::string of_level = " of level " + std::to_string(l);
-    level.a = backend_.matrix(share.a, "the matrix" + of_level, l == 0);
+    level.a = backend_.matrix(std::move(share.a), "the matrix" + of_level, l == 0);
     if (!is_coarsest) {
-      level.p = backend_.matrix(share.p, "the prolongator" + of_level, false);
-      level.r = backend_.matrix(share.r, "the restriction" + of_level, false);
+      level.p = backend_.matrix(std::move(share.p), "the prolongator" + of_level, false);
+      level.r = backend_.matrix(std::move(share.r), "the restriction" + of_level, false);
     }
-    const auto first = static_cast<std::size_t>(hierarchy.partitions[l].first_row(rank_of(device_)->number));
-    level.m = narrowed(whole.smoother.span().subspan(first, static_cast<std::size_t>(level.rows)));
-    level.weights = narrowed(amg_level_weights(options, whole.rho, is_coarsest));
+    const index_t first = hierarchy.partitions[l].first_row(rank_of(device_)->number);
+    level.m = narrowed_values<V>(whole.smoother, first, level.rows, here());
+    level.weights = on_device(amg_level_weights(options, whole.rho, is_coarsest));
     if (l > 0 || sizeof(V) != sizeof(T)) level.b = Array<V>(level.rows, Init::none, here());
     level.x = with_room(share.columns);
     level.next_x = with_room(share.columns);
@@ -154,12 +162,12 @@ class RankCycle final : public DistributedCycle<T>, private EnqueuedProduct<T> {
 /// The cycle of a rank by a backend, in the element type of the options.
 template <template <class, class> class Backend, class T>
 [[nodiscard]] std::unique_ptr<DistributedCycle<T>> make_rank_cycle(const SharedHierarchy<T>& hierarchy,
-                                                                   const std::vector<LevelShare<T>>& shares,
+                                                                   std::vector<LevelShare<T>> shares,
                                                                    const AmgOptions& options, const Device& device) {
   if (options.precision == AmgPrecision::single) {
-    return std::make_unique<RankCycle<T, float, Backend<T, float>>>(hierarchy, shares, options, device);
+    return std::make_unique<RankCycle<T, float, Backend<T, float>>>(hierarchy, std::move(shares), options, device);
   }
-  return std::make_unique<RankCycle<T, T, Backend<T, T>>>(hierarchy, shares, options, device);
+  return std::make_unique<RankCycle<T, T, Backend<T, T>>>(hierarchy, std::move(shares), options, device);
 }
 
 }  // namespace tessera::detail

@@ -14,6 +14,13 @@ std::vector<index_t> HaloColumns::rows_for(const HaloColumns& of_other, const Pa
   return rows;
 }
 
+void HaloColumns::find_offsets(const Partition& partition) {
+  for (int part = 0; part <= partition.parts(); ++part) {
+    const auto begin = std::lower_bound(halo.begin(), halo.end(), partition.first_row(part));
+    halo_offsets.push_back(static_cast<index_t>(begin - halo.begin()));
+  }
+}
+
 void describe_halo(const ExchangeLists& lists, DevicePart& part) {
   part.halo = lists.halo_offsets.back();
   for (const std::vector<index_t>& rows : lists.rows_for) part.sent += static_cast<index_t>(rows.size());
@@ -37,10 +44,7 @@ HaloColumns HaloFinder::number(const Partition& partition) {
     slot_[column] = static_cast<index_t>(result.halo.size());
     result.halo.push_back(static_cast<index_t>(column));
   }
-  for (int part = 0; part <= partition.parts(); ++part) {
-    const auto begin = std::lower_bound(result.halo.begin(), result.halo.end(), partition.first_row(part));
-    result.halo_offsets.push_back(static_cast<index_t>(begin - result.halo.begin()));
-  }
+  result.find_offsets(partition);
   return result;
 }
 

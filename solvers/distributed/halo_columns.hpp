@@ -15,6 +15,8 @@ struct HaloColumns {
   /// Where the halo of every part begins in `halo`, and its size.
   std::vector<index_t> halo_offsets;
 
+  /// Fills halo_offsets. O(parts log halo)
+  void find_offsets(const Partition& partition);
   /// Own rows that part `other` needs, in the order of its halo. \param of_other its block
   [[nodiscard]] static std::vector<index_t> rows_for(const HaloColumns& of_other, const Partition& partition, int part);
 };

@@ -1,5 +1,6 @@
 /// Stands in for what GPUs do with each other's memory, and for the kernels of halos, in a build without CUDA.
 #include "solvers/distributed/amg_cycle.hpp"
+#include "solvers/distributed/level_columns.hpp"
 #include "solvers/distributed/peer_links.hpp"
 #include "solvers/distributed/peer_ranks.hpp"
 #include "solvers/distributed/product.hpp"
@@ -55,17 +56,34 @@ template std::unique_ptr<detail::RankExchange> make_peer_ranks(const detail::Exc
                                                                const detail::RankVectors<double>&, const Device&);
 
 template <class T>
-std::unique_ptr<detail::DistributedCycle<T>> make_distributed_cycle(
-    const detail::SharedHierarchy<T>& /*hierarchy*/, const std::vector<detail::LevelShare<T>>& /*shares*/,
-    const AmgOptions& /*options*/, const Device& device) {
+std::unique_ptr<detail::DistributedCycle<T>> make_distributed_cycle(const detail::SharedHierarchy<T>& /*hierarchy*/,
+                                                                    std::vector<detail::LevelShare<T>> /*shares*/,
+                                                                    const AmgOptions& /*options*/,
+                                                                    const Device& device) {
   refuse(device);
 }
-template std::unique_ptr<detail::DistributedCycle<float>> make_distributed_cycle(
-    const detail::SharedHierarchy<float>&, const std::vector<detail::LevelShare<float>>&, const AmgOptions&,
-    const Device&);
+template std::unique_ptr<detail::DistributedCycle<float>> make_distributed_cycle(const detail::SharedHierarchy<float>&,
+                                                                                 std::vector<detail::LevelShare<float>>,
+                                                                                 const AmgOptions&, const Device&);
 template std::unique_ptr<detail::DistributedCycle<double>> make_distributed_cycle(
-    const detail::SharedHierarchy<double>&, const std::vector<detail::LevelShare<double>>&, const AmgOptions&,
-    const Device&);
+    const detail::SharedHierarchy<double>&, std::vector<detail::LevelShare<double>>, const AmgOptions&, const Device&);
+
+void mark_halo(const Device& device, std::span<const index_t> /*columns*/, index_t /*first*/, index_t /*last*/,
+               std::span<offset_t> /*marks*/) {
+  refuse(device);
+}
+void mark_whole_halo(const Device& device, index_t /*first*/, index_t /*last*/, std::span<offset_t> /*marks*/) {
+  refuse(device);
+}
+std::vector<index_t> number_halo(const Device& device, std::span<offset_t> /*marks*/) { refuse(device); }
+void renumber_columns(const Device& device, std::span<const index_t> /*columns*/, std::span<const offset_t> /*numbers*/,
+                      index_t /*first*/, index_t /*last*/, index_t /*lower*/, std::span<index_t> /*own*/) {
+  refuse(device);
+}
+std::vector<std::int64_t> aggregates_before_parts(const Partition& /*fine*/, const Array<index_t>& aggregate_of_node,
+                                                  index_t /*block*/, index_t /*aggregates*/) {
+  refuse(aggregate_of_node.device());
+}
 
 template <class Op>
 typename Op::Sums TransformReduce<Op>::run(const Device& device, std::int64_t /*n*/, const Op& /*op*/) {

@@ -136,13 +136,6 @@ template <class T>
 [[nodiscard]] std::optional<detail::RowPrediction> predict_rows(const CsrView<T>& a, const CsrView<T>& b,
                                                                 const SpgemmOptions& options,
                                                                 std::uint64_t limit_bytes);
-/// offsets[begin ... begin + rows] less the first of them, and the first and last.
-struct RebasedOffsets {
-  Array<offset_t> offsets;
-  offset_t first = 0;
-  offset_t last = 0;
-};
-[[nodiscard]] RebasedOffsets rebase_offsets(const Array<offset_t>& offsets, index_t begin, index_t rows);
 
 /// Brings slices to the host, one at a time, through page-locked memory and beside the work of the device's stream.
 template <class T>

@@ -63,11 +63,11 @@ class CycleOnRanks {
     cycles_.resize(size);
     const DeviceGroup::Impl& devices = *group_.impl();
     devices.run([&](int rank) {
-      const auto shares = detail::shares_of(hierarchy, rank, *devices.communicator, all, Device::host(1));
+      auto shares = detail::shares_of(hierarchy, rank, *devices.communicator, all, Device::host(1));
       const Device device = device_of(rank);
-      cycles_[static_cast<std::size_t>(rank)] = device.is_host()
-                                                    ? host::make_distributed_cycle(hierarchy, shares, options, device)
-                                                    : cuda::make_distributed_cycle(hierarchy, shares, options, device);
+      cycles_[static_cast<std::size_t>(rank)] =
+          device.is_host() ? host::make_distributed_cycle(hierarchy, std::move(shares), options, device)
+                           : cuda::make_distributed_cycle(hierarchy, std::move(shares), options, device);
     });
   }
 

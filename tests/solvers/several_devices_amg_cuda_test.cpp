@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -17,11 +19,13 @@ using Values = std::vector<double>;
 
 class SeveralGpusAmg : public CudaTest {
  protected:
+  /// Ranks that share a GPU exchange by copies there: of two kernels that wait for each other, one may never start.
   [[nodiscard]] static DeviceGroup group(bool peer_access, int ranks = 2) {
-    const bool has_second = !gpu_is_emulated && survey_cuda().devices.size() > 1;
+    const int gpus = gpu_is_emulated ? 1 : static_cast<int>(survey_cuda().devices.size());
     std::vector<Device> devices;
-    for (int rank = 0; rank < ranks; ++rank) devices.push_back(Device::cuda(has_second ? rank % 2 : 0));
-    return DeviceGroup(devices, {.patience_seconds = 10.0, .peer_access = peer_access});
+    for (int rank = 0; rank < ranks; ++rank) devices.push_back(Device::cuda(rank % gpus));
+    const bool waits_by_kernels = peer_access && (gpu_is_emulated || ranks <= gpus);
+    return DeviceGroup(devices, {.patience_seconds = 10.0, .peer_access = waits_by_kernels});
   }
 };
 
@@ -55,6 +59,79 @@ TEST_F(SeveralGpusAmg, CyclesEqualTheTextbookFormula) {
       if (!sparing()) check_cycle<float, float>(two, task);
     }
   }
+}
+
+TEST_F(SeveralGpusAmg, NumberColumnsAsTheHostDoes) {
+  const Csr<double> grid = poisson2d<double>(7, 9);
+  const Csr<double> graph = rmat<double>({.scale = 6});  // a pattern with empty rows
+  for (const Csr<double>* const a : {&grid, &graph}) {
+    const Csr<double> there = a->to(gpu());
+    const Partition partition = uneven(a->rows(), 3);
+    for (int rank = 0; rank < 3; ++rank) {
+      const index_t first = partition.first_row(rank);
+      const index_t last = partition.first_row(rank + 1);
+      for (const bool all : {false, true}) {
+        detail::LevelColumnFinder of_host(partition, rank, Device{});
+        detail::LevelColumnFinder of_gpu(partition, rank, gpu());
+        all ? of_host.mark_all() : of_host.mark(a->view(), first, last);
+        all ? of_gpu.mark_all() : of_gpu.mark(there.view(), first, last);
+        const detail::LevelColumns expected = of_host.number();
+        const detail::LevelColumns columns = of_gpu.number();
+        EXPECT_EQ(columns.halo, expected.halo);
+        EXPECT_EQ(columns.halo_offsets, expected.halo_offsets);
+        EXPECT_EQ(columns.lower, expected.lower);
+        EXPECT_EQ(columns.rows, expected.rows);
+        const Csr<double> rows = of_host.rows(a->view(), first, last, expected.size());
+        const Csr<double> rows_there = of_gpu.rows(there.view(), first, last, columns.size()).to(Device{});
+        validate(rows_there.view());
+        EXPECT_TRUE(std::ranges::equal(rows_there.row_offsets(), rows.row_offsets()));
+        EXPECT_TRUE(std::ranges::equal(rows_there.columns(), rows.columns()));
+        EXPECT_TRUE(std::ranges::equal(rows_there.values(), rows.values()));
+      }
+    }
+  }
+}
+
+TEST_F(SeveralGpusAmg, PartitionCoarseLevelsAsTheHostDoes) {
+  std::mt19937 random(7);
+  constexpr index_t aggregates = 40;
+  std::vector<index_t> of_node(500);
+  for (index_t& aggregate : of_node) aggregate = static_cast<index_t>(random() % (aggregates + 1)) - 1;
+  std::replace(of_node.begin(), of_node.end(), 7, 8);  // aggregate 7 has no rows
+  const Array<index_t> here = Array<index_t>::copy_of(of_node);
+  const Array<index_t> there = here.to(gpu());
+  for (const index_t block : {1, 3}) {
+    for (const int parts : {1, 2, 5}) {
+      const Partition fine = uneven(500 * block, parts);
+      const Partition expected = detail::partition_of_coarse(fine, here, block, aggregates, 2 * aggregates);
+      const Partition found = detail::partition_of_coarse(fine, there, block, aggregates, 2 * aggregates);
+      for (int part = 0; part <= parts; ++part) EXPECT_EQ(found.first_row(part), expected.first_row(part)) << part;
+    }
+  }
+}
+
+/// The hierarchy does not depend on where the matrix comes from.
+TEST_F(SeveralGpusAmg, SetUpFromAMatrixOnAGpu) {
+  const Csr<double> a = poisson2d<double>(20, 33);
+  const AmgOptions options{.coarsest_rows = 20};
+  const DistributedMatrix<double> A(group(false), a.view());
+  const DistributedAmg<double> of_host(A, a.view(), options, {.least_rows = 100});
+  const DistributedAmg<double> of_gpu(A, a.to(gpu()), options, {.least_rows = 100});
+  EXPECT_EQ(of_gpu.info().shared_levels, of_host.info().shared_levels);
+  EXPECT_EQ(of_gpu.info().bytes, of_host.info().bytes);
+  const Values r = random_values<double>(static_cast<std::size_t>(a.rows()), 3);
+  Values expected(r.size());
+  of_host.apply(r, expected);
+  Values z(r.size());
+  of_gpu.apply(r, z);
+  EXPECT_EQ(z, expected);
+  // Hosts take it, too.
+  const DistributedMatrix<double> of_hosts(DeviceGroup({Device::host(1), Device::host(1)}), a.view());
+  Values from_gpu(r.size());
+  Values from_host(r.size());
+  DistributedAmg<double>(of_hosts, a.to(gpu()), options, {.least_rows = 100}).apply(r, from_gpu);
+  DistributedAmg<double>(of_hosts, a.view(), options, {.least_rows = 100}).apply(r, from_host);
+  EXPECT_EQ(from_gpu, from_host);
 }
 
 TEST_F(SeveralGpusAmg, SolveAsTheHostDoes) {

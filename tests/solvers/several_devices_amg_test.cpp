@@ -27,8 +27,8 @@ TEST(LevelColumns, AscendAroundTheOwnRows) {
   for (int rank = 0; rank < 3; ++rank) {
     const index_t first = partition.first_row(rank);
     const index_t last = partition.first_row(rank + 1);
-    detail::LevelColumnFinder finder(partition, rank);
-    finder.mark(a.view(), first, last, Device::host(2));
+    detail::LevelColumnFinder finder(partition, rank, Device::host(2));
+    finder.mark(a.view(), first, last);
     const detail::LevelColumns columns = finder.number();
     EXPECT_EQ(columns.lower, rank == 0 ? 0 : 7);
     EXPECT_EQ(columns.size(), last - first + (rank == 1 ? 14 : 7));
@@ -37,7 +37,7 @@ TEST(LevelColumns, AscendAroundTheOwnRows) {
     for (index_t row = first; row < last; ++row) global.push_back(row);
     global.insert(global.end(), columns.halo.begin() + columns.lower, columns.halo.end());
     EXPECT_TRUE(std::is_sorted(global.begin(), global.end()));
-    const Csr<double> own = detail::rows_in_columns(a.view(), first, last, finder, columns.size(), Device::host(2));
+    const Csr<double> own = finder.rows(a.view(), first, last, columns.size());
     validate(own.view());
     ASSERT_EQ(own.rows(), last - first);
     for (index_t row = 0; row < own.rows(); ++row) {
@@ -56,7 +56,9 @@ TEST(PartitionOfCoarse, PutsAggregatesWhereTheirRowsLie) {
   // Rows 0 to 9 in aggregates {0, 1}, {2, 3, 4, 5}, {6, 7}, {8}; row 9 in none.
   const std::vector<index_t> aggregates{0, 0, 1, 1, 1, 1, 2, 2, 3, -1};
   const auto first_row = [&](std::vector<index_t> fine, index_t block, index_t coarse, int part) {
-    return detail::partition_of_coarse(Partition(std::move(fine)), aggregates, block, 4, coarse).first_row(part);
+    return detail::partition_of_coarse(Partition(std::move(fine)), Array<index_t>::copy_of(aggregates), block, 4,
+                                       coarse)
+        .first_row(part);
   };
   EXPECT_EQ(first_row({0, 5, 10}, 1, 4, 1), 2);
   EXPECT_EQ(first_row({0, 4, 10}, 1, 4, 1), 2);  // the second one has its middle in row 3.5
@@ -309,8 +311,8 @@ TEST(AmgOnSeveralDevices, ARankThatFailsEndsTheCycle) {
   std::vector<std::vector<detail::LevelColumns>> all(2, std::vector<detail::LevelColumns>(3));
   const auto work = [&](int rank) {
     const Device device = group.impl()->rank(rank, hierarchy.partitions[0].first_row(rank), 63);
-    const auto shares = detail::shares_of(hierarchy, rank, *group.impl()->communicator, all, Device::host(1));
-    const auto cycle = host::make_distributed_cycle(hierarchy, shares, task.options, device);
+    auto shares = detail::shares_of(hierarchy, rank, *group.impl()->communicator, all, Device::host(1));
+    const auto cycle = host::make_distributed_cycle(hierarchy, std::move(shares), task.options, device);
     if (rank == 1) throw OutOfMemory(1, 0, "cuda:1");
     const auto rows = static_cast<std::size_t>(hierarchy.partitions[0].rows_of(rank));
     const Values r(rows, 1.0);

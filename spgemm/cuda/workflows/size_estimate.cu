@@ -349,17 +349,6 @@ std::optional<RowPrediction> predict_rows(const CsrView<T>& a, const CsrView<T>&
   return result;
 }
 
-RebasedOffsets rebase_offsets(const Array<offset_t>& offsets, index_t begin, index_t rows) {
-  const Device& device = offsets.device();
-  const offset_t* const from = offsets.data() + begin;
-  RebasedOffsets result{Array<offset_t>(std::int64_t{rows} + 1, Init::none, device), 0, 0};
-  offset_t* const to = result.offsets.data();
-  for_each(device, std::int64_t{rows} + 1, [=] __device__(std::int64_t i) { to[i] = from[i] - from[0]; });
-  copy_bytes(Device{}, &result.first, device, from, sizeof(offset_t));
-  copy_bytes(Device{}, &result.last, device, from + rows, sizeof(offset_t));
-  return result;
-}
-
 template std::optional<RowPrediction> predict_rows(const CsrView<float>&, const CsrView<float>&, const SpgemmOptions&,
                                                    std::uint64_t);
 template std::optional<RowPrediction> predict_rows(const CsrView<double>&, const CsrView<double>&, const SpgemmOptions&,
