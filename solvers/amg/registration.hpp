@@ -4,6 +4,7 @@
 #pragma once
 
 #include "solvers/amg/aggregation.hpp"
+#include "solvers/amg/galerkin_rows.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/amg/prolongator.hpp"
 #include "solvers/amg/row_ops.hpp"
@@ -13,6 +14,9 @@
 
 namespace tessera::cuda {
 
+template struct TransformReduce<ColumnRange>;
+template struct TransformReduce<ShiftColumns>;
+template struct TransformReduce<ShiftOffsets>;
 template struct TransformReduce<MisStart>;
 template struct TransformReduce<MarkRoots>;
 template struct TransformReduce<TentativeLengths>;

@@ -69,8 +69,8 @@ std::shared_ptr<const Csr<T>> AmgProduct<T>::multiply(std::shared_ptr<const Csr<
 }
 
 template <class T>
-AmgSetup<T>::AmgSetup(const CsrView<T>& a, const AmgOptions& options, const Device& device)
-    : options_(options), device_(device), rows_(a.rows) {
+AmgSetup<T>::AmgSetup(const CsrView<T>& a, const AmgOptions& options, const Device& device, SetupRanks<T>* ranks)
+    : options_(options), device_(device), ranks_(ranks), rows_(a.rows) {
   if (!a.is_square()) throw DimensionError(fmt::format("AMG needs a square matrix, got {} x {}", a.rows, a.cols));
   if (a.rows > most_aggregated_rows) {
     throw NotSupported(fmt::format("AMG aggregates up to 2^30 rows, got {}", a.rows));
@@ -325,11 +325,26 @@ void AmgSetup<T>::add_level(std::size_t level, const MeasuredRows<T>& rows, std:
   transform_rows(device_, all_rows(here.r->view()),
                  DiagonalRounding<T>{
                      .r = pointers_of(here.r->view()), .diagonal = rows.diagonal.data(), .rounding = rounding_.data()});
-  const auto a_p = kept.a_p.multiply(here.a, here.p, keeps);
   AmgLevel<T> next;
-  next.a = kept.r_ap.multiply(here.r, a_p, keeps);
+  next.a = multiply_galerkin(level);
   clock_->end(&AmgSetupTimes::products);
   hierarchy_.levels.push_back(std::move(next));
+}
+
+/// R (A P). Ranks form equally many rows each.
+template <class T>
+std::shared_ptr<const Csr<T>> AmgSetup<T>::multiply_galerkin(std::size_t level) {
+  AmgLevelStructure<T>& kept = structures_[level];
+  const AmgLevel<T>& here = hierarchy_.levels[level];
+  const index_t rows = here.r->rows();
+  if (ranks_ != nullptr && here.a->rows() >= ranks_->least_rows()) {
+    const auto first_of = [&](int rank) { return static_cast<index_t>(std::int64_t{rows} * rank / ranks_->size()); };
+    const int own = ranks_->number();
+    return std::make_shared<const Csr<T>>(ranks_->gather(
+        galerkin_rows(*here.r, *here.a, *here.p, first_of(own), first_of(own + 1), product_options(device_))));
+  }
+  const auto a_p = kept.a_p.multiply(here.a, here.p, keeps_structures());
+  return kept.r_ap.multiply(here.r, a_p, keeps_structures());
 }
 
 template <class T>

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "preprocess/transpose_map.hpp"
+#include "solvers/amg/galerkin_rows.hpp"
 #include "solvers/amg/hierarchy.hpp"
 #include "solvers/amg/phase_clock.hpp"
 #include "solvers/amg/prolongator.hpp"
@@ -55,8 +56,8 @@ struct AmgLevelStructure {
 template <class T>
 class AmgSetup {
  public:
-  /// \throws as Amg
-  AmgSetup(const CsrView<T>& a, const AmgOptions& options, const Device& device);
+  /// \param ranks that set up the same hierarchy at once, or null; not with prepare_refresh \throws as Amg
+  AmgSetup(const CsrView<T>& a, const AmgOptions& options, const Device& device, SetupRanks<T>* ranks = nullptr);
 
   /// New values, with the aggregates of the first set-up. \throws as Amg
   void refresh(const CsrView<T>& a);
@@ -93,12 +94,14 @@ class AmgSetup {
   [[nodiscard]] std::shared_ptr<const Csr<T>> smooth(std::size_t level, std::int64_t longest_row,
                                                      std::shared_ptr<const Csr<T>> smoothed, const T* diagonal,
                                                      double omega);
+  [[nodiscard]] std::shared_ptr<const Csr<T>> multiply_galerkin(std::size_t level);
   void test_symmetry();
   void invert_coarsest(const MeasuredRows<T>& rows);
   void finish_info();
 
   AmgOptions options_;
   Device device_;
+  SetupRanks<T>* ranks_;
   bool filters_;  ///< plain aggregation of rows: the constant is the near-nullspace
   bool is_refresh_ = false;
   bool is_symmetric_ = false;

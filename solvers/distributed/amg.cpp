@@ -6,6 +6,7 @@
 #include "core/stopwatch.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/distributed/amg_cycle.hpp"
+#include "solvers/distributed/amg_setup_ranks.hpp"
 #include "solvers/distributed/solve_on_ranks.hpp"
 #include "tessera/error.hpp"
 
@@ -100,17 +101,17 @@ struct DistributedAmg<T>::Impl {
   DistributedAmgInfo info = {};
   std::vector<std::unique_ptr<AmgOfRank<T>>> ranks = {};
 
-  /// Of one set-up, or of a set-up by every GPU: all have the same bits.
+  /// Of one set-up, or of a set-up by every GPU: all have the same bits. GPUs that reach each other share its products.
   void set_up(const Csr<T>& matrix, const AmgOptions& options, index_t least_rows) {
     const Stopwatch watch;
-    const auto set_up_on = [&](const Csr<T>& here, const Device& device) {
-      return detail::set_up_shared(here.view(), options, device, partition, least_rows);
+    const auto set_up_on = [&](const Csr<T>& here, const Device& device, detail::SetupRanks<T>* together) {
+      return detail::set_up_shared(here.view(), options, device, partition, least_rows, together);
     };
     ranks.resize(static_cast<std::size_t>(group.size()));
     ColumnsOfRanks all;
     if (group.device(0).is_host()) {
       const Csr<T> here = brought_to(matrix, Device{});
-      SharedHierarchy<T> hierarchy = set_up_on(here, set_up_device(group));
+      SharedHierarchy<T> hierarchy = set_up_on(here, set_up_device(group), nullptr);
       note(hierarchy, watch);
       group.impl()->run([&](int rank) { take_share(rank, hierarchy, options, all); });
     } else {
@@ -118,7 +119,8 @@ struct DistributedAmg<T>::Impl {
       group.impl()->run([&](int rank) {
         const Device device = group.device(rank);
         const Csr<T> here = brought_to(matrix, device);
-        SharedHierarchy<T> hierarchy = set_up_on(here, device);
+        detail::GpuSetupRanks<T> together(group, rank, least_rows);
+        SharedHierarchy<T> hierarchy = set_up_on(here, device, group.has_peer_access() ? &together : nullptr);
         if (rank == 0) note(hierarchy, watch);
         take_share(rank, hierarchy, options, all);
         synchronize(device);

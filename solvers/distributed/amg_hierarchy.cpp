@@ -68,8 +68,8 @@ Partition partition_of_coarse(const Partition& fine, const Array<index_t>& aggre
 
 template <class T>
 SharedHierarchy<T> set_up_shared(const CsrView<T>& matrix, const AmgOptions& options, const Device& device,
-                                 const Partition& finest, index_t least_rows) {
-  AmgSetup<T> setup(matrix, options, device);
+                                 const Partition& finest, index_t least_rows, SetupRanks<T>* ranks) {
+  AmgSetup<T> setup(matrix, options, device, ranks);
   SharedHierarchy<T> result{setup.take_hierarchy(), {finest}, 0, setup.info(), setup.is_symmetric()};
   const std::vector<AmgLevel<T>>& levels = result.whole.levels;
   std::size_t& shared = result.shared_levels;
@@ -87,8 +87,8 @@ SharedHierarchy<T> set_up_shared(const CsrView<T>& matrix, const AmgOptions& opt
 template struct SharedHierarchy<float>;
 template struct SharedHierarchy<double>;
 template SharedHierarchy<float> set_up_shared(const CsrView<float>&, const AmgOptions&, const Device&, const Partition&,
-                                              index_t);
+                                              index_t, SetupRanks<float>*);
 template SharedHierarchy<double> set_up_shared(const CsrView<double>&, const AmgOptions&, const Device&,
-                                               const Partition&, index_t);
+                                               const Partition&, index_t, SetupRanks<double>*);
 
 }  // namespace tessera::detail

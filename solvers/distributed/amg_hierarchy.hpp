@@ -3,6 +3,7 @@
 /// every rank has the whole.
 #pragma once
 
+#include "solvers/amg/galerkin_rows.hpp"
 #include "solvers/amg/hierarchy.hpp"
 #include "tessera/amg.hpp"
 #include "tessera/array.hpp"
@@ -32,10 +33,12 @@ struct SharedHierarchy {
 };
 
 /// Sets up a hierarchy as Amg does, with the same bits. \param matrix on `device`, where set-up runs; outlives the
-/// result \param finest partition of the rows \param least_rows of a level that is shared out \throws as Amg
+/// result \param finest partition of the rows \param least_rows of a level that is shared out \param ranks that set
+/// up the same hierarchy at once, or null \throws as Amg
 template <class T>
 [[nodiscard]] SharedHierarchy<T> set_up_shared(const CsrView<T>& matrix, const AmgOptions& options,
-                                               const Device& device, const Partition& finest, index_t least_rows);
+                                               const Device& device, const Partition& finest, index_t least_rows,
+                                               SetupRanks<T>* ranks = nullptr);
 
 }  // namespace tessera::detail
 

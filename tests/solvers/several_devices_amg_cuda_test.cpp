@@ -1,6 +1,10 @@
 /// AMG on several GPUs: its cycle against dense textbook formulas, whole solves against those of hosts. An emulated GPU
 /// serves as several ranks, since all send before any waits, as long as no loop sums over them by kernels.
 #include "tessera/amg_several_devices.hpp"
+
+#include "core/row_slice.hpp"
+#include "solvers/amg/galerkin_rows.hpp"
+#include "solvers/amg/setup.hpp"
 #include "tests/solvers/amg_cycle_oracle.hpp"
 #include "tests/solvers/amg_ranks.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -132,6 +136,48 @@ TEST_F(SeveralGpusAmg, SetUpFromAMatrixOnAGpu) {
   DistributedAmg<double>(of_hosts, a.to(gpu()), options, {.least_rows = 100}).apply(r, from_gpu);
   DistributedAmg<double>(of_hosts, a.view(), options, {.least_rows = 100}).apply(r, from_host);
   EXPECT_EQ(from_gpu, from_host);
+}
+
+/// GPUs that reach each other share the products of set-up.
+TEST_F(SeveralGpusAmg, FormProductsTogether) {
+  const Csr<double> a = poisson3d<double>(9, 8, 10, Stencil3d::twentyseven_point);
+  const AmgOptions options{.coarsest_rows = 10};
+  const Values r = random_values<double>(static_cast<std::size_t>(a.rows()), 3);
+  const auto image = [&](bool peer_access, int ranks) {
+    const DistributedMatrix<double> A(group(peer_access, ranks), a.view());
+    const DistributedAmg<double> M(A, a.view(), options, {.least_rows = 50});
+    Values z(r.size());
+    M.apply(r, z);
+    return z;
+  };
+  EXPECT_EQ(image(true, 2), image(false, 2));
+  EXPECT_EQ(image(true, 3), image(false, 3));
+}
+
+/// Rows of a Galerkin product have the bits of the whole.
+TEST_F(SeveralGpusAmg, RowsOfGalerkinProducts) {
+  const Csr<double> grid = poisson3d<double>(9, 8, 7);
+  const Csr<double> skew = convection_diffusion<double>(15, 20, 1, {.x = 0.3, .y = -0.2});
+  for (const Csr<double>* const a : {&grid, &skew}) {
+    const AmgOptions options{.coarsest_rows = 20};
+    const Csr<double> there = a->to(gpu());
+    const detail::AmgSetup<double> setup(there.view(), options, gpu());
+    const auto& levels = setup.hierarchy().levels;
+    ASSERT_GE(levels.size(), 2U);
+    SpgemmOptions products;
+    products.device = gpu();
+    products.determinism = Determinism::gpu_to_gpu;
+    const Csr<double> whole = levels[1].a->to(Device{});
+    const index_t rows = whole.rows();
+    for (const auto& [first, last] : {std::pair{index_t{0}, rows}, {rows / 3, rows}, {rows / 3, rows / 2}, {5, 5}}) {
+      const Csr<double> part =
+          detail::galerkin_rows(*levels[0].r, there, *levels[0].p, first, last, products).to(Device{});
+      const auto expected = detail::slice_rows(whole.view(), Device{}, first, last - first);
+      EXPECT_TRUE(std::ranges::equal(part.row_offsets(), expected.offsets));
+      EXPECT_TRUE(std::ranges::equal(part.columns(), expected.view.columns));
+      EXPECT_TRUE(std::ranges::equal(part.values(), expected.view.values));
+    }
+  }
 }
 
 TEST_F(SeveralGpusAmg, SolveAsTheHostDoes) {
