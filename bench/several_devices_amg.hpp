@@ -154,10 +154,10 @@ class AmgOnGroup {
   row["total_ratio"] = json_of(median_ratio(of_one.total_ms(), of_all.total_ms()));
   const DistributedAmgInfo& info = all.info();
   const AmgSetupTimes& phases = info.hierarchy.times;
-  row["setup_all"] = {{"hierarchy_ms", info.setup_ms},     {"shares_ms", info.share_ms},
-                      {"strength", phases.strength},       {"eigenvalues", phases.eigenvalues},
-                      {"aggregation", phases.aggregation}, {"prolongator", phases.prolongator},
-                      {"restriction", phases.restriction}, {"products", phases.products}};
+  row["setup_all"] = {
+      {"hierarchy_ms", info.setup_ms},     {"shares_ms", info.share_ms},        {"check_ms", info.check_ms},
+      {"strength", phases.strength},       {"eigenvalues", phases.eigenvalues}, {"aggregation", phases.aggregation},
+      {"prolongator", phases.prolongator}, {"restriction", phases.restriction}, {"products", phases.products}};
   row["setup_from_host_ms"] = all.setup_from_host_ms(matrix);
   row["parts"] = all.parts();
   fmt::print("  {:34} set-up {:9.3f} ms, all {:9.3f} ms: {:.3f}; solve {:9.3f} ms, all {:9.3f} ms: {:.3f}\n", name,

@@ -25,7 +25,8 @@ struct DistributedAmgInfo {
   int shared_levels = 0;  ///< the finest ones, whose rows are shared out
   bool is_symmetric = false;
   double setup_ms = 0.0;             ///< of the hierarchy, with the way of the matrix to the devices
-  double share_ms = 0.0;             ///< until all devices have their rows, and of the check
+  double share_ms = 0.0;             ///< until all devices have their rows in the layouts of the cycle
+  double check_ms = 0.0;             ///< of a cycle that checks M
   std::vector<std::uint64_t> bytes;  ///< per device: matrices, smoothers and vectors of the cycle
 };
 

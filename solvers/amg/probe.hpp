@@ -16,13 +16,14 @@ namespace tessera::detail {
   return static_cast<double>(mis_key(static_cast<std::uint32_t>(i), vector)) / (1 << 29) - 1.0;
 }
 
-/// x: a random vector.
+/// x: rows of a random vector, from `first` on.
 template <class T>
 struct ProbeVector {
   using Sums = NoSum;
   T* x;
+  std::int64_t first = 0;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
-    x[i] = static_cast<T>(probe_element(i, 0x1001U));
+    x[i] = static_cast<T>(probe_element(first + i, 0x1001U));
   }
 };
 

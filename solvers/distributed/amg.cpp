@@ -2,12 +2,13 @@
 #include "tessera/amg_several_devices.hpp"
 
 #include "core/borrowed_csr.hpp"
-#include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/distributed/amg_cycle.hpp"
 #include "solvers/distributed/amg_setup_ranks.hpp"
 #include "solvers/distributed/solve_on_ranks.hpp"
+#include "solvers/fused/transform_reduce.hpp"
+#include "solvers/fused/vector_ops.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -78,10 +79,13 @@ Device set_up_device(const DeviceGroup& group) {
   return Device::host(std::min(threads, std::max(group.device(0).threads(), Device{}.threads())));
 }
 
-/// The matrix on a device, as a copy where it lies elsewhere.
+/// The matrix on a device, as a copy where it lies elsewhere. Work with a matrix on a GPU is done.
 template <class T>
 Csr<T> brought_to(const Csr<T>& matrix, const Device& device) {
-  return matrix.device() == device ? detail::borrow_csr(matrix.view(), device) : matrix.to(device);
+  if (matrix.device() == device) return detail::borrow_csr(matrix.view(), device);
+  if (matrix.device().is_host()) return matrix.to(device);
+  // In another context of that GPU: its ranks, which work there already, do not wait for the copy.
+  return detail::borrow_csr(matrix.view(), Device::cuda(matrix.device().ordinal())).to(device);
 }
 
 bool is_same(const Partition& a, const Partition& b) {
@@ -127,8 +131,9 @@ struct DistributedAmg<T>::Impl {
       });
     }
     note_layouts();
-    if (options.check) check();
     info.share_ms = watch.milliseconds() - info.setup_ms;
+    if (options.check) check();
+    info.check_ms = watch.milliseconds() - info.setup_ms - info.share_ms;
   }
 
   void note(SharedHierarchy<T>& hierarchy, const Stopwatch& watch) {
@@ -180,22 +185,18 @@ struct DistributedAmg<T>::Impl {
 
   /// As Amg: M is finite, and positive definite as far as one vector can tell.
   void check() const {
-    const std::int64_t n = partition.rows();
-    std::vector<T> u(static_cast<std::size_t>(n));
-    std::vector<T> mu(u.size());
-    host::parallel_for(Device{}, n, [&](host::Range range) {
-      for (std::int64_t i = range.begin; i < range.end; ++i) {
-        u[static_cast<std::size_t>(i)] = static_cast<T>(detail::probe_element(i, 0x1001U));
-      }
-    });
-    apply(u, mu);
-    const auto product = host::parallel_sum<double>(Device{}, n, [&](host::Range range) {
-      double sum = 0.0;
-      for (std::int64_t i = range.begin; i < range.end; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        sum += static_cast<double>(u[at]) * static_cast<double>(mu[at]);
-      }
-      return sum;
+    double product = 0.0;
+    group.impl()->run([&](int rank) {
+      const AmgOfRank<T>& own = *ranks[static_cast<std::size_t>(rank)];
+      const Device device = own.device();
+      Array<T> u(own.rows(), Init::none, detail::alone(device));
+      Array<T> mu(own.rows(), Init::none, detail::alone(device));
+      fused::transform_reduce(detail::alone(device), own.rows(),
+                              detail::ProbeVector<T>{.x = u.data(), .first = partition.first_row(rank)});
+      own.begin_run();
+      own.LinearOperator<T>::apply(std::as_const(u).span(), mu.span());
+      const double of_all = fused::dot<T>(device, std::as_const(u).span(), std::as_const(mu).span());
+      if (rank == 0) product = of_all;
     });
     detail::require_sound_cycle(product, info.is_symmetric);
   }
