@@ -16,15 +16,39 @@ namespace tessera::detail {
 
 namespace {
 
+/// By the products of a plan.
+template <class T>
+class CgHalvesOfPlan final : public CgHalves<T> {
+ public:
+  CgHalvesOfPlan(std::unique_ptr<CgProduct<T>> product, Device device)
+      : product_(std::move(product)), device_(std::move(device)) {}
+
+  void record_direction(const CgVectors<T>& vectors, const cuda::LoopFrame& frame) override {
+    const TwoKernelCgState& state = state_in(frame);
+    const auto sums = product_->enqueue_direction(vectors, &state.scalars, halt_of(state));
+    cuda::record_cg_scalars(device_, frame, sums, CgScalarsAfterDirection{});
+  }
+  void record_residual(const CgVectors<T>& vectors, const cuda::LoopFrame& frame,
+                       const CgScalarsAfterResidual& scalars) override {
+    const TwoKernelCgState& state = state_in(frame);
+    const auto sums = product_->enqueue_residual(vectors, &state.scalars, halt_of(state));
+    cuda::record_cg_scalars(device_, frame, sums, scalars);
+  }
+
+ private:
+  std::unique_ptr<CgProduct<T>> product_;
+  Device device_;
+};
+
 template <class T>
 class TwoKernelCg final : public KrylovMethod<T> {
  public:
   using Loop = fused::Loop<TwoKernelCgState>;
 
-  TwoKernelCg(const KrylovProblem<T>& problem, std::unique_ptr<CgProduct<T>> product)
+  TwoKernelCg(const KrylovProblem<T>& problem, std::unique_ptr<CgHalves<T>> halves)
       : loop_(problem.device(), true, problem.iterations_per_check()),
         solve_(problem, loop_.state()),
-        product_(std::move(product)),
+        halves_(std::move(halves)),
         directions_{Array<T>(problem.a.rows(), Init::none, solve_.device()),
                     Array<T>(problem.a.rows(), Init::none, solve_.device())} {}
 
@@ -37,15 +61,8 @@ class TwoKernelCg final : public KrylovMethod<T> {
 
   void iterate(Loop& loop) {
     loop.enqueue([this](const cuda::LoopFrame& frame) {
-      auto* const state = static_cast<TwoKernelCgState*>(frame.state);
-      const auto* const halted = reinterpret_cast<const std::int32_t*>(&state->halt);
-      // β = ρ' / ρ,  p' = M r + β p,  x = x + α p,  <p', A p'>
-      const auto of_direction = product_->enqueue_direction(vectors(), &state->scalars, halted);
-      cuda::record_cg_scalars(solve_.device(), frame, of_direction, CgScalarsAfterDirection{});
-      // α = ρ / <p', A p'>,  r = r - α A p',  ρ' = <r, M r>
-      const auto of_residual = product_->enqueue_residual(vectors(), &state->scalars, halted);
-      cuda::record_cg_scalars(solve_.device(), frame, of_residual,
-                              CgScalarsAfterResidual{.counts = solve_.m().counts()});
+      halves_->record_direction(vectors(), frame);
+      halves_->record_residual(vectors(), frame, CgScalarsAfterResidual{.counts = solve_.m().counts()});
     });
   }
 
@@ -109,33 +126,35 @@ class TwoKernelCg final : public KrylovMethod<T> {
 
   Loop loop_;
   KrylovSolve<T> solve_;
-  std::unique_ptr<CgProduct<T>> product_;
+  std::unique_ptr<CgHalves<T>> halves_;
   Array<T> directions_[2];
 };
 
 }  // namespace
 
 template <class T>
-std::unique_ptr<CgProduct<T>> cg_product_of(const KrylovProblem<T>& problem) {
+std::unique_ptr<CgHalves<T>> cg_halves_of(const KrylovProblem<T>& problem) {
   if (problem.device().is_host() || !problem.preconditioner.is_fused) return nullptr;
   if (problem.a.rows() == 0 || !problem.is_enqueueable()) return nullptr;
-  if (const auto* const other = dynamic_cast<const OffersCgProduct<T>*>(&problem.a)) return other->make_cg_product();
+  if (const auto* const other = dynamic_cast<const OffersCgHalves<T>*>(&problem.a)) return other->make_cg_halves();
   const auto* const plan = dynamic_cast<const SpmvPlan<T>*>(&problem.a);
   if (plan == nullptr) return nullptr;
-  return PlanInternals::kernel(*plan).make_cg_product(plan->matrix());
+  auto product = PlanInternals::kernel(*plan).make_cg_product(plan->matrix());
+  if (product == nullptr) return nullptr;
+  return std::make_unique<CgHalvesOfPlan<T>>(std::move(product), problem.device());
 }
 
 template <class T>
 std::unique_ptr<KrylovMethod<T>> make_two_kernel_cg(const KrylovProblem<T>& problem,
-                                                    std::unique_ptr<CgProduct<T>> product) {
-  return std::make_unique<TwoKernelCg<T>>(problem, std::move(product));
+                                                    std::unique_ptr<CgHalves<T>> halves) {
+  return std::make_unique<TwoKernelCg<T>>(problem, std::move(halves));
 }
 
-template std::unique_ptr<CgProduct<float>> cg_product_of(const KrylovProblem<float>&);
-template std::unique_ptr<CgProduct<double>> cg_product_of(const KrylovProblem<double>&);
+template std::unique_ptr<CgHalves<float>> cg_halves_of(const KrylovProblem<float>&);
+template std::unique_ptr<CgHalves<double>> cg_halves_of(const KrylovProblem<double>&);
 template std::unique_ptr<KrylovMethod<float>> make_two_kernel_cg(const KrylovProblem<float>&,
-                                                                 std::unique_ptr<CgProduct<float>>);
+                                                                 std::unique_ptr<CgHalves<float>>);
 template std::unique_ptr<KrylovMethod<double>> make_two_kernel_cg(const KrylovProblem<double>&,
-                                                                  std::unique_ptr<CgProduct<double>>);
+                                                                  std::unique_ptr<CgHalves<double>>);
 
 }  // namespace tessera::detail

@@ -26,6 +26,14 @@ struct TwoKernelCgState : CgState {
   }
 };
 
+[[nodiscard]] inline const TwoKernelCgState& state_in(const cuda::LoopFrame& frame) noexcept {
+  return *static_cast<const TwoKernelCgState*>(frame.state);
+}
+/// What products look at; on the device, as the state.
+[[nodiscard]] inline const std::int32_t* halt_of(const TwoKernelCgState& state) noexcept {
+  return reinterpret_cast<const std::int32_t*>(&state.halt);
+}
+
 /// After the direction: its norm, the curvature, α.
 struct CgScalarsAfterDirection {
   using State = TwoKernelCgState;
@@ -62,14 +70,44 @@ struct CgScalarsAfterResidual {
   }
 };
 
-/// The products, where the matrix of the problem and its preconditioner suit; else null.
+/// Both halves of an iteration, each with the scalars that follow. They neither wait nor allocate, and do nothing while
+/// the state of the loop, a TwoKernelCgState, is halted. Not concurrent with themselves.
 template <class T>
-[[nodiscard]] std::unique_ptr<CgProduct<T>> cg_product_of(const KrylovProblem<T>& problem);
+class CgHalves {
+ public:
+  CgHalves() = default;
+  CgHalves(const CgHalves&) = delete;
+  CgHalves& operator=(const CgHalves&) = delete;
+  virtual ~CgHalves() = default;
 
-/// CG by these products, on a GPU.
+  /// p' = M r + β p,  x = x + α p,  α = ρ / <p', A p'>  (CgScalarsAfterDirection). \throws CudaError
+  virtual void record_direction(const CgVectors<T>& vectors, const cuda::LoopFrame& frame) = 0;
+  /// r = r - α A p',  ρ' = <r, M r>,  β = ρ' / ρ. \throws CudaError
+  virtual void record_residual(const CgVectors<T>& vectors, const cuda::LoopFrame& frame,
+                               const CgScalarsAfterResidual& scalars) = 0;
+};
+
+/// An operator other than a plan that has them.
+template <class T>
+class OffersCgHalves {
+ public:
+  OffersCgHalves() = default;
+  OffersCgHalves(const OffersCgHalves&) = delete;
+  OffersCgHalves& operator=(const OffersCgHalves&) = delete;
+  virtual ~OffersCgHalves() = default;
+
+  /// \returns null where the matrix does not suit; the operator outlives the result
+  [[nodiscard]] virtual std::unique_ptr<CgHalves<T>> make_cg_halves() const = 0;
+};
+
+/// Where the matrix of the problem and its preconditioner suit; else null.
+template <class T>
+[[nodiscard]] std::unique_ptr<CgHalves<T>> cg_halves_of(const KrylovProblem<T>& problem);
+
+/// CG by these halves, on a GPU.
 template <class T>
 [[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_two_kernel_cg(const KrylovProblem<T>& problem,
-                                                                  std::unique_ptr<CgProduct<T>> product);
+                                                                  std::unique_ptr<CgHalves<T>> halves);
 
 }  // namespace tessera::detail
 

@@ -124,9 +124,9 @@ __device__ void add_up_ranks(PeerExchange& peers, Sums& total, State& scalars) {
 /// to finish adds the sums and stores the state. The state is in shared memory, where it costs the loop over the
 /// elements no registers. \param finished blocks that are done \param peers null where the GPU works alone \param body
 /// (const State&) -> sums of a thread \param finish (const State&), by the last block, before scalars_after() \param
-/// close (const State&, iterations before), by one thread, at the end
+/// close (const State&, iterations before), by one thread, at the end \returns whether this is the last block
 template <class Op, class Body, class Finish, class Close>
-__device__ void run_operation(const Op& op, const BlockRank& rank, typename Op::State* state, unsigned* finished,
+__device__ bool run_operation(const Op& op, const BlockRank& rank, typename Op::State* state, unsigned* finished,
                               typename Op::Sums* partial, const ProductDots* dot_parts, int dot_count,
                               PeerExchange* peers, const Body& body, const Finish& finish, const Close& close) {
   using State = typename Op::State;
@@ -142,7 +142,7 @@ __device__ void run_operation(const Op& op, const BlockRank& rank, typename Op::
   PlainSums<2> dots;
   if (dot_count > 0) dots = sum_of_parts(dot_parts, dot_count);
   __syncthreads();
-  if (scalars.halted()) return;
+  if (scalars.halted()) return false;
   const std::int64_t before = scalars.iteration;
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -159,7 +159,7 @@ __device__ void run_operation(const Op& op, const BlockRank& rank, typename Op::
     is_last = atomicAdd(finished, 1u) + 1 == rank.count;
   }
   __syncthreads();
-  if (!is_last) return;
+  if (!is_last) return false;
   __threadfence();
   Sums total{};
   if constexpr (has_sums<Op>) {
@@ -180,6 +180,7 @@ __device__ void run_operation(const Op& op, const BlockRank& rank, typename Op::
   }
   __syncthreads();
   copy_words(reinterpret_cast<int*>(state), copy, words);
+  return true;
 }
 
 /// The end of an operation of a loop.

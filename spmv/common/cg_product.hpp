@@ -68,17 +68,4 @@ class CgProduct {
                                                    const std::int32_t* halted) = 0;
 };
 
-/// An operator other than a plan that offers them.
-template <class T>
-class OffersCgProduct {
- public:
-  OffersCgProduct() = default;
-  OffersCgProduct(const OffersCgProduct&) = delete;
-  OffersCgProduct& operator=(const OffersCgProduct&) = delete;
-  virtual ~OffersCgProduct() = default;
-
-  /// \returns null where the matrix does not suit; the operator outlives the result
-  [[nodiscard]] virtual std::unique_ptr<CgProduct<T>> make_cg_product() const = 0;
-};
-
 }  // namespace tessera::detail
