@@ -8,7 +8,6 @@
 #include "core/cuda/memory.hpp"
 #include "core/cuda/peer_exchange.cuh"
 #include "solvers/distributed/product.hpp"
-#include "spmv/common/cg_product.hpp"
 
 #include <algorithm>
 #include <array>
@@ -59,17 +58,9 @@ struct PlainVector {
   [[nodiscard]] __device__ const T* data() const { return x; }
 };
 
-/// The direction that two-kernel CG has just formed: the loop changes sides afterwards.
-template <class T>
-struct NewDirection {
-  const T* sides[2];
-  const detail::CgScalars* scalars;
-  [[nodiscard]] __device__ const T* data() const { return sides[1 - scalars->current]; }
-};
-
 /// Writes the elements of x that other ranks need into their memory. All threads of the grid.
-template <class T>
-__device__ void send_halo(const HaloTargets& to, const T* x, std::uint64_t number) {
+template <class Elements>
+__device__ void send_halo(const HaloTargets& to, const Elements& x, std::uint64_t number) {
   const index_t count = to.by.offsets[to.by.ranks];
   const auto stride = static_cast<index_t>(gridDim.x * blockDim.x);
   for (auto i = static_cast<index_t>(blockIdx.x * blockDim.x + threadIdx.x); i < count; i += stride) {
@@ -144,6 +135,8 @@ class PeerHalo {
     cuda::synchronize(device);
   }
 
+  /// Own rows that others get, counted once for each.
+  [[nodiscard]] std::int64_t sent() const noexcept { return rows_.size(); }
   /// Who gets which own rows.
   [[nodiscard]] const HaloTargets& targets() const noexcept { return to_; }
   [[nodiscard]] PeerExchange* exchange() const { return detail::rank_of(device_)->exchange; }
