@@ -139,7 +139,7 @@ std::unique_ptr<CgHalves<T>> cg_halves_of(const KrylovProblem<T>& problem) {
   if (const auto* const other = dynamic_cast<const OffersCgHalves<T>*>(&problem.a)) return other->make_cg_halves();
   const auto* const plan = dynamic_cast<const SpmvPlan<T>*>(&problem.a);
   if (plan == nullptr) return nullptr;
-  auto product = PlanInternals::kernel(*plan).make_cg_product(plan->matrix());
+  auto product = PlanInternals::kernel(*plan).make_cg_product(plan->matrix(), false);
   if (product == nullptr) return nullptr;
   return std::make_unique<CgHalvesOfPlan<T>>(std::move(product), problem.device());
 }

@@ -217,7 +217,7 @@ class PeerCgHalves final : public detail::CgHalves<T> {
 template <class T>
 [[nodiscard]] std::unique_ptr<detail::CgHalves<T>> make_peer_cg_halves(const detail::LocalMatrix<T>& local,
                                                                        const PeerHalo<T>& halo, const Device& device) {
-  auto diagonal = PlanInternals::kernel(local.diagonal).make_cg_product(local.diagonal.matrix());
+  auto diagonal = PlanInternals::kernel(local.diagonal).make_cg_product(local.diagonal.matrix(), true);
   const std::int64_t without = detail::sum_over_ranks(device, std::int64_t{diagonal == nullptr ? 1 : 0});
   if (without > 0) return nullptr;
   return std::make_unique<PeerCgHalves<T>>(std::move(diagonal), local, halo, device);

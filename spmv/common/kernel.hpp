@@ -80,9 +80,11 @@ class SpmvKernel {
   }
 
   /// Conjugate gradients in two products per iteration, for kernels of a GPU that offer it. The kernel and `a`, which
-  /// is square, outlive the result, and keep their values meanwhile. \returns null where the kernel or the matrix does
-  /// not suit: then products and vector operations do as well \throws OutOfMemory, CudaError
-  [[nodiscard]] virtual std::unique_ptr<detail::CgProduct<T>> make_cg_product(const CsrView<T>& /*a*/) const {
+  /// is square, outlive the result, and keep their values meanwhile. \param of_rank whether `a` is the diagonal block
+  /// of one of several ranks, whose operations take more kernels \returns null where the kernel or the matrix does not
+  /// suit: then products and vector operations do as well \throws OutOfMemory, CudaError
+  [[nodiscard]] virtual std::unique_ptr<detail::CgProduct<T>> make_cg_product(const CsrView<T>& /*a*/,
+                                                                              bool /*of_rank*/) const {
     return nullptr;
   }
 

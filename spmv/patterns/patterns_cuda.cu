@@ -90,9 +90,9 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
     }
   }
 
-  std::unique_ptr<CgProduct<T>> make_cg_product(const CsrView<T>& /*a*/) const override {
+  std::unique_ptr<CgProduct<T>> make_cg_product(const CsrView<T>& /*a*/, bool of_rank) const override {
     const PatternOperand<T> own = operand();
-    return suits_cg_product(own) ? make_template_cg_product(device_, own) : nullptr;
+    return suits_cg_product(own, of_rank) ? make_template_cg_product(device_, own) : nullptr;
   }
 
   void describe(PlanInfo& info) const override {

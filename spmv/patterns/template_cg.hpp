@@ -11,7 +11,7 @@ namespace tessera::cuda {
 
 /// Whether these templates suit: all rows on lists, most of them on one, few terms, and enough rows.
 template <class T>
-[[nodiscard]] bool suits_cg_product(const PatternOperand<T>& operand) noexcept;
+[[nodiscard]] bool suits_cg_product(const PatternOperand<T>& operand, bool of_rank) noexcept;
 
 /// \param operand of templates that suit; what it points to outlives the result \throws OutOfMemory
 template <class T>

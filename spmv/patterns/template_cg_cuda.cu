@@ -66,9 +66,10 @@ static_assert(pattern_rows_per_lane(6) == pattern_rows_per_lane(most_terms_of_cg
 }  // namespace
 
 template <class T>
-bool suits_cg_product(const PatternOperand<T>& operand) noexcept {
+bool suits_cg_product(const PatternOperand<T>& operand, bool of_rank) noexcept {
   return operand.list_values != nullptr && operand.frequent != nullptr && operand.exception_count == 0 &&
-         operand.width <= most_terms_of_cg_product && operand.rows >= host::grain(least_rows_of_cg_product);
+         operand.width <= most_terms_of_cg_product &&
+         (of_rank || operand.rows >= host::grain(least_rows_of_cg_product));
 }
 
 template <class T>
@@ -76,8 +77,8 @@ std::unique_ptr<CgProduct<T>> make_template_cg_product(const Device& device, con
   return std::make_unique<TemplateCgProduct<T>>(device, operand);
 }
 
-template bool suits_cg_product(const PatternOperand<float>&) noexcept;
-template bool suits_cg_product(const PatternOperand<double>&) noexcept;
+template bool suits_cg_product(const PatternOperand<float>&, bool) noexcept;
+template bool suits_cg_product(const PatternOperand<double>&, bool) noexcept;
 template std::unique_ptr<CgProduct<float>> make_template_cg_product(const Device&, const PatternOperand<float>&);
 template std::unique_ptr<CgProduct<double>> make_template_cg_product(const Device&, const PatternOperand<double>&);
 

@@ -1,4 +1,6 @@
+#include "solvers/distributed/group.hpp"
 #include "solvers/distributed/matrix.hpp"
+#include "solvers/two_kernel_cg.hpp"
 #include "tessera/pagerank_several_devices.hpp"
 #include "tests/solvers/rank_graphs.hpp"
 #include "tests/solvers/rank_oracle.hpp"
@@ -8,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -79,6 +82,47 @@ TEST_F(SeveralGpus, SolveAsTheHostDoes) {
       const SolveReport report = cg<double>(matrix, precond, b, x, options);
       EXPECT_EQ(report.status, Status::converged) << report.reason;
       expect_honest(report, a.view(), b, x);
+      EXPECT_NEAR(static_cast<double>(report.iterations), static_cast<double>(of_hosts.iterations), 2.0);
+      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], wanted[i], 1e-6) << i;
+      Vector again(b.size());
+      static_cast<void>(cg<double>(matrix, precond, b, again, options));
+      EXPECT_EQ(again, x);
+    }
+  }
+}
+
+/// Whether CG takes two products per iteration there.
+template <class T>
+bool has_cg_halves(const DeviceGroup& group, const DistributedMatrix<T>& matrix) {
+  std::atomic<int> ranks = 0;
+  group.impl()->run([&](int rank) {
+    const auto* const offers = dynamic_cast<const detail::OffersCgHalves<T>*>(&matrix.impl().product(rank));
+    if (offers != nullptr && offers->make_cg_halves() != nullptr) ++ranks;
+  });
+  return ranks == group.size();
+}
+
+/// Row templates, for which CG forms its direction in the product.
+TEST_F(SeveralGpus, SolveInTwoKernelsAsTheHostDoes) {
+  const index_t side = gpu_is_emulated ? 12 : 40;
+  const Csr<double> grid = poisson2d<double>(side, 33);
+  const Csr<double> box = poisson3d<double>(6, 7, side);
+  const SolverOptions options{.relative_tolerance = 1e-10};
+  const DeviceGroup hosts({Device::host(1), Device::host(1)});
+  for (const Csr<double>* const a : {&grid, &box}) {
+    const Vector b = random_values<double>(static_cast<std::size_t>(a->rows()), 5);
+    const DeviceGroup gpus = group();
+    SpmvOptions by_templates;
+    by_templates.algorithm = SpmvAlgorithm::patterns;
+    const DistributedMatrix<double> matrix(gpus, a->view(), by_templates);
+    EXPECT_TRUE(has_cg_halves(gpus, matrix));
+    for (const auto precond : {GroupPreconditioner::identity, GroupPreconditioner::jacobi}) {
+      Vector wanted(b.size());
+      const SolveReport of_hosts = cg<double>(DistributedMatrix<double>(hosts, a->view()), precond, b, wanted, options);
+      Vector x(b.size());
+      const SolveReport report = cg<double>(matrix, precond, b, x, options);
+      EXPECT_EQ(report.status, Status::converged) << report.reason;
+      expect_honest(report, a->view(), b, x);
       EXPECT_NEAR(static_cast<double>(report.iterations), static_cast<double>(of_hosts.iterations), 2.0);
       for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], wanted[i], 1e-6) << i;
       Vector again(b.size());

@@ -76,7 +76,7 @@ class TwoKernelCg : public CudaTest {
   /// Whether CG takes two kernels.
   [[nodiscard]] static bool is_offered(const Case& task, const Device& gpu) {
     const SpmvPlan<double> plan = plan_on(gpu, task.matrix, SpmvAlgorithm::patterns);
-    return PlanInternals::kernel(plan).make_cg_product(plan.matrix()) != nullptr;
+    return PlanInternals::kernel(plan).make_cg_product(plan.matrix(), false) != nullptr;
   }
 
   SmallGrain small_;
@@ -184,7 +184,7 @@ TEST_F(TwoKernelCg, InSinglePrecision) {
   const SpmvPlan<float> plan(Csr<float>(rows, rows, Array<offset_t>::copy_of(wide.view().row_offsets),
                                         Array<index_t>::copy_of(wide.view().columns), Array<float>::copy_of(values)),
                              options);
-  ASSERT_NE(PlanInternals::kernel(plan).make_cg_product(plan.matrix()), nullptr);
+  ASSERT_NE(PlanInternals::kernel(plan).make_cg_product(plan.matrix(), false), nullptr);
   const std::vector<float> ones(rows, 1.0F);
   const auto b = Array<float>::copy_of(ones, gpu());
   Array<float> x(rows, Init::zero, gpu());

@@ -182,7 +182,7 @@ void check_cg_products(const CudaProduct<T>& product, bool with_diagonal) {
   const SpmvPlan<T>& plan = product.plan();
   const Device& gpu = plan.device();
   const index_t n = static_cast<index_t>(plan.rows());
-  const auto cg = PlanInternals::kernel(plan).make_cg_product(plan.matrix());
+  const auto cg = PlanInternals::kernel(plan).make_cg_product(plan.matrix(), false);
   ASSERT_NE(cg, nullptr);
   const auto r = testing::random_vector<T>(n, 1);
   const auto p = testing::random_vector<T>(n, 2);
@@ -275,7 +275,7 @@ TYPED_TEST(CudaUniformRows, ProductsOfTwoKernelCg) {
 TYPED_TEST(CudaUniformRows, TwoKernelCgIsOfferedWhereItPays) {
   const auto offers = [&](const RepeatingRows& spec, Repeating repeating) {
     const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, repeating), this->options());
-    return PlanInternals::kernel(product.plan()).make_cg_product(product.plan().matrix()) != nullptr;
+    return PlanInternals::kernel(product.plan()).make_cg_product(product.plan().matrix(), false) != nullptr;
   };
   EXPECT_FALSE(offers(helix(2000, 40), Repeating::columns_and_values)) << "few rows";
   const testing::SmallGrain small;
@@ -284,7 +284,7 @@ TYPED_TEST(CudaUniformRows, TwoKernelCgIsOfferedWhereItPays) {
   EXPECT_FALSE(offers(helix(2000, 40), Repeating::nothing));
   EXPECT_FALSE(offers(testing::five_points(45), Repeating::columns_and_values)) << "no uniform slices";
   const CudaProduct<TypeParam> grid(generate<TypeParam>(parse_generator("poisson2d:45")), this->options());
-  EXPECT_NE(PlanInternals::kernel(grid.plan()).make_cg_product(grid.plan().matrix()), nullptr) << "sub-lists";
+  EXPECT_NE(PlanInternals::kernel(grid.plan()).make_cg_product(grid.plan().matrix(), false), nullptr) << "sub-lists";
   RepeatingRows wide = testing::rows_of_width(2000, 10);
   wide.cols = wide.rows;
   EXPECT_FALSE(offers(wide, Repeating::columns_and_values));
@@ -300,7 +300,7 @@ TYPED_TEST(CudaUniformRows, TwoKernelCgEndsWithTheTemplates) {
   CudaProduct<TypeParam> product(matrix, this->options());
   const auto values = testing::random_vector<TypeParam>(matrix.nnz(), 9);
   product.update_values(values, false);
-  EXPECT_EQ(PlanInternals::kernel(product.plan()).make_cg_product(product.plan().matrix()), nullptr);
+  EXPECT_EQ(PlanInternals::kernel(product.plan()).make_cg_product(product.plan().matrix(), false), nullptr);
   const auto x = testing::random_vector<TypeParam>(matrix.cols(), 3);
   EXPECT_TRUE(near(testing::product_oracle(product.matrix(), constant(x)), constant(product.apply(x))));
 }
