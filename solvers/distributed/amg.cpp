@@ -2,6 +2,7 @@
 #include "tessera/amg_several_devices.hpp"
 
 #include "core/borrowed_csr.hpp"
+#include "core/row_slice.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/distributed/amg_cycle.hpp"
@@ -122,8 +123,9 @@ struct DistributedAmg<T>::Impl {
       if (!matrix.device().is_host()) synchronize(matrix.device());
       group.impl()->run([&](int rank) {
         const Device device = group.device(rank);
-        const Csr<T> here = brought_to(matrix, device);
         detail::GpuSetupRanks<T> together(group, rank, least_rows);
+        const Csr<T> here = matrix.device().is_host() && group.has_peer_access() ? uploaded_together(matrix, together)
+                                                                                 : brought_to(matrix, device);
         SharedHierarchy<T> hierarchy = set_up_on(here, device, group.has_peer_access() ? &together : nullptr);
         if (rank == 0) note(hierarchy, watch);
         take_share(rank, hierarchy, options, all);
@@ -134,6 +136,13 @@ struct DistributedAmg<T>::Impl {
     info.share_ms = watch.milliseconds() - info.setup_ms;
     if (options.check) check();
     info.check_ms = watch.milliseconds() - info.setup_ms - info.share_ms;
+  }
+
+  /// A matrix on the host: every rank brings its rows, and gets those of the others from them.
+  [[nodiscard]] Csr<T> uploaded_together(const Csr<T>& matrix, detail::GpuSetupRanks<T>& together) const {
+    const int rank = together.number();
+    const auto own = detail::slice_rows(matrix.view(), Device{}, partition.first_row(rank), partition.rows_of(rank));
+    return together.gather(detail::borrow_csr(own.view, Device{}).to(group.device(rank)));
   }
 
   void note(SharedHierarchy<T>& hierarchy, const Stopwatch& watch) {

@@ -43,7 +43,7 @@ Csr<T> GpuSetupRanks<T>::gather(Csr<T> own) {
   }
   Array<offset_t> offsets(std::int64_t{rows} + 1, Init::none, here);
   Array<index_t> columns(nnz, Init::none, here);
-  Array<T> values(nnz, Init::none, here);
+  Array<T> values(own.is_pattern() ? 0 : nnz, Init::none, here);
   rows = 0;
   nnz = 0;
   for (int other = 0; other < size(); ++other) {
@@ -55,12 +55,14 @@ Csr<T> GpuSetupRanks<T>::gather(Csr<T> own) {
                (static_cast<std::uint64_t>(formed.rows) + 1) * sizeof(offset_t));
     fused::transform_reduce(here, std::int64_t{formed.rows} + 1, ShiftOffsets{offsets.data() + rows, nnz});
     copy_bytes(here, columns.data() + nnz, there, formed.columns, entries * sizeof(index_t));
-    copy_bytes(here, values.data() + nnz, there, formed.values, entries * sizeof(T));
+    if (!own.is_pattern()) copy_bytes(here, values.data() + nnz, there, formed.values, entries * sizeof(T));
     rows += formed.rows;
     nnz += formed.nnz;
   }
   synchronize(here);
   communicator.wait(rank_);  // all have read `own`
+  if (own.is_pattern())
+    return Csr<T>::pattern(rows, own.cols(), std::move(offsets), std::move(columns), Check::trusted);
   return Csr<T>(rows, own.cols(), std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 
