@@ -99,8 +99,12 @@ TEST_F(SeveralGpusAmg, NumberColumnsAsTheHostDoes) {
 TEST_F(SeveralGpusAmg, PartitionCoarseLevelsAsTheHostDoes) {
   std::mt19937 random(7);
   constexpr index_t aggregates = 40;
-  std::vector<index_t> of_node(500);
-  for (index_t& aggregate : of_node) aggregate = static_cast<index_t>(random() % (aggregates + 1)) - 1;
+  // Along the nodes, with neighbours mixed, and some nodes in none.
+  std::vector<index_t> of_node;
+  for (index_t node = 0; node < 500; ++node) {
+    const index_t near = node * aggregates / 500 + static_cast<index_t>(random() % 3) - 1;
+    of_node.push_back(random() % 10 == 0 ? -1 : std::clamp(near, index_t{0}, aggregates - 1));
+  }
   std::replace(of_node.begin(), of_node.end(), 7, 8);  // aggregate 7 has no rows
   const Array<index_t> here = Array<index_t>::copy_of(of_node);
   const Array<index_t> there = here.to(gpu());
