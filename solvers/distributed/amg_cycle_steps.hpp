@@ -22,7 +22,7 @@
 
 namespace tessera::detail {
 
-/// Vectors with room for a halo hold elements of lower ranks, own rows, elements of higher ranks.
+/// Vectors with a halo hold elements of lower ranks, own rows, elements of higher ranks.
 template <class V, class Matrix>
 struct DistributedLevel {
   index_t rows = 0;   ///< own
@@ -33,7 +33,7 @@ struct DistributedLevel {
   Array<V> m;        ///< of the smoother
   Array<V> weights;  ///< ω of the sweeps, in the order before the coarser level
   Array<V> b;        ///< own rows; none where r of the cycle serves
-  Array<V> x;        ///< with room, as the next two
+  Array<V> x;        ///< with a halo, as the next two
   Array<V> next_x;
   Array<V> residual;  ///< none on the coarsest
   std::unique_ptr<VectorHalo<V>> halo;

@@ -132,23 +132,23 @@ class RankCycle final : public DistributedCycle<T>, private EnqueuedProduct<T> {
     level.m = narrowed_values<V>(whole.smoother, first, level.rows, here());
     level.weights = on_device(amg_level_weights(options, whole.rho, is_coarsest));
     if (l > 0 || sizeof(V) != sizeof(T)) level.b = Array<V>(level.rows, Init::none, here());
-    level.x = with_room(share.columns);
-    level.next_x = with_room(share.columns);
-    if (!is_coarsest) level.residual = with_room(share.columns);
+    level.x = with_halo(share.columns);
+    level.next_x = with_halo(share.columns);
+    if (!is_coarsest) level.residual = with_halo(share.columns);
     // Before every sweep but the first, for the residual, R and the finer level's P.
     const auto fetches = static_cast<int>(2 * level.weights.size() + 2);
     level.halo = backend_.make_halo(share.lists, level.rows, fetches);
   }
 
-  [[nodiscard]] Array<V> with_room(const LevelColumns& columns) const {
+  [[nodiscard]] Array<V> with_halo(const LevelColumns& columns) const {
     return Array<V>(columns.size(), Init::none, here());
   }
 
   void make_rest(const SharedHierarchy<T>& hierarchy, const LevelShare<T>& share, const AmgOptions& options) {
     rest_.first = share.columns.lower;
     rest_.rows = share.columns.rows;
-    rest_.b = with_room(share.columns);
-    rest_.x = with_room(share.columns);
+    rest_.b = with_halo(share.columns);
+    rest_.x = with_halo(share.columns);
     rest_.halo = backend_.make_halo(share.lists, rest_.rows, 1);
     rest_.cycle = Backend::make_rest(replicated_levels<V>(hierarchy, here()), options);
   }

@@ -69,7 +69,7 @@ inline void PeerCycles::begin(const std::int32_t* halted) {
 }
 
 /// Where the elements for a rank go.
-struct RoomTargets {
+struct LevelHaloTargets {
   HaloTargets halo;                ///< words of fetch 0 and even cycles
   index_t sizes[most_ranks] = {};  ///< of the halos of the ranks: so far are the words of the next side
 };
@@ -81,8 +81,8 @@ struct RoomTargets {
 
 /// \param x own rows
 template <class V>
-__global__ void send_room_kernel(RoomTargets to, const V* x, int fetch, const std::uint64_t* number,
-                                 const PeerExchange* exchange, const std::int32_t* halted) {
+__global__ void send_level_halo_kernel(LevelHaloTargets to, const V* x, int fetch, const std::uint64_t* number,
+                                       const PeerExchange* exchange, const std::int32_t* halted) {
   if (is_over(*exchange, halted)) return;
   const std::uint64_t cycle = *number;
   const std::int64_t side = side_of(fetch, cycle);
@@ -96,10 +96,11 @@ __global__ void send_room_kernel(RoomTargets to, const V* x, int fetch, const st
   }
 }
 
-/// \param x with room: `lower` elements, `rows` own ones, the rest
+/// \param x with its halo: `lower` elements, `rows` own ones, the rest
 template <class V>
-__global__ void receive_room_kernel(HaloWords from, V* x, index_t lower, index_t rows, int fetch,
-                                    const std::uint64_t* number, PeerExchange* exchange, const std::int32_t* halted) {
+__global__ void receive_level_halo_kernel(HaloWords from, V* x, index_t lower, index_t rows, int fetch,
+                                          const std::uint64_t* number, PeerExchange* exchange,
+                                          const std::int32_t* halted) {
   if (is_over(*exchange, halted)) return;
   const std::uint64_t cycle = *number;
   const index_t count = from.by.offsets[from.by.ranks];
@@ -141,13 +142,13 @@ class PeerVectorHalo final : public detail::VectorHalo<V> {
     const int number = fetch_++;
     const PeerExchange* const exchange = cycles_.rank().exchange;
     if (!rows_.empty()) {
-      launch("sending the halo of a level", cycles_.context(), grid(rows_.size()), send_room_kernel<V>, to_,
+      launch("sending the halo of a level", cycles_.context(), grid(rows_.size()), send_level_halo_kernel<V>, to_,
              static_cast<const V*>(x.data() + lower_), number, cycles_.number(), exchange, cycles_.halted());
     }
     meet_before_waiting(cycles_.rank());
     if (words_.empty()) return;
     launch("receiving the halo of a level", cycles_.context(), grid(from_.by.offsets[from_.by.ranks]),
-           receive_room_kernel<V>, from_, x.data(), lower_, own_rows_, number, cycles_.number(),
+           receive_level_halo_kernel<V>, from_, x.data(), lower_, own_rows_, number, cycles_.number(),
            cycles_.rank().exchange, cycles_.halted());
   }
 
@@ -163,22 +164,22 @@ class PeerVectorHalo final : public detail::VectorHalo<V> {
 
   /// Tells all ranks where the elements for them go.
   void connect() {
-    struct Room {
+    struct ReceiveBuffer {
       NumberedWord* words;
       index_t size;
     };
     using Begins = std::array<index_t, most_ranks>;
     const detail::GroupRank& rank = cycles_.rank();
     const auto size = static_cast<std::size_t>(rank.communicator->size());
-    std::vector<Room> rooms(size);
+    std::vector<ReceiveBuffer> buffers(size);
     std::vector<Begins> begins(size);
     Begins own_begins{};
     std::copy_n(from_.by.offsets, size, own_begins.begin());
-    rank.communicator->gather(rank.number, Room{words_.data(), from_.by.offsets[size]}, std::span(rooms));
+    rank.communicator->gather(rank.number, ReceiveBuffer{words_.data(), from_.by.offsets[size]}, std::span(buffers));
     rank.communicator->gather(rank.number, own_begins, std::span(begins));
     for (std::size_t other = 0; other < size; ++other) {
-      to_.halo.words[other] = rooms[other].words + begins[other][static_cast<std::size_t>(rank.number)];
-      to_.sizes[other] = rooms[other].size;
+      to_.halo.words[other] = buffers[other].words + begins[other][static_cast<std::size_t>(rank.number)];
+      to_.sizes[other] = buffers[other].size;
     }
   }
 
@@ -188,7 +189,7 @@ class PeerVectorHalo final : public detail::VectorHalo<V> {
   index_t lower_ = 0;
   Array<index_t> rows_;
   Array<NumberedWord> words_;
-  RoomTargets to_;
+  LevelHaloTargets to_;
   HaloWords from_;
   mutable int fetch_ = 0;  ///< of this cycle, the next one
 };

@@ -14,6 +14,7 @@
 #include "core/stopwatch.hpp"
 #include "solvers/fused/block_pass.hpp"
 #include "solvers/fused/graph_loop.hpp"
+#include "solvers/fused/recorded_iteration.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 #include "tessera/fused_operator.hpp"
 
@@ -188,7 +189,7 @@ class Loop {
   void run_on_gpu(Iteration& iteration, Note& note) {
     if (state_.halted()) return;
     if (!graph_) {
-      record_graph(iteration);
+      graph_ = record_iteration(device_, sizeof(State), iterations_per_check_, *this, recording_, iteration);
       // Recording takes memory, for which a GPU may have to wait for others: none of them may wait in a kernel by then.
       static_cast<void>(tessera::detail::decided_by_first(device_, true));
     }
@@ -207,29 +208,6 @@ class Loop {
       if (!tessera::detail::decided_by_first(device_, proceed)) return;
     }
   }
-
-  /// The iteration may be called later too, so all that it refers to has to outlive the loop.
-  template <class Iteration>
-  void record_graph(Iteration& iteration) {
-    auto graph = std::make_unique<cuda::GraphLoop>(device_, sizeof(State), iterations_per_check_);
-    graph->record([this, iteration, into = graph.get()]() mutable {
-      const Recording recording(recording_, into);
-      iteration(*this);
-    });
-    graph_ = std::move(graph);
-  }
-
-  /// Sets a pointer for a scope.
-  class Recording {
-   public:
-    Recording(cuda::GraphLoop*& pointer, cuda::GraphLoop* into) noexcept : pointer_(pointer) { pointer_ = into; }
-    Recording(const Recording&) = delete;
-    Recording& operator=(const Recording&) = delete;
-    ~Recording() { pointer_ = nullptr; }
-
-   private:
-    cuda::GraphLoop*& pointer_;
-  };
 
   Device device_;
   bool on_gpu_;

@@ -8,6 +8,7 @@
 #include "core/stopwatch.hpp"
 #include "solvers/fused/block_pass.hpp"
 #include "solvers/fused/loop.hpp"
+#include "solvers/fused/recorded_iteration.hpp"
 #include "solvers/panel/panel.hpp"
 #include "solvers/panel/panel_operator.hpp"
 #include "tessera/array.hpp"
@@ -223,7 +224,7 @@ class PanelLoop {
 
   template <class Iteration, class Note>
   void run_on_gpu(Iteration& iteration, Note& note) {
-    if (!graph_) record_graph(iteration);
+    if (!graph_) graph_ = record_iteration(device_, sizeof panel_, iterations_per_check_, *this, recording_, iteration);
     bool enter = true;
     while (panel_.halt == Halt::none) {
       const double started = watch_.seconds();
@@ -241,28 +242,6 @@ class PanelLoop {
       if (!proceed) return;
     }
   }
-
-  template <class Iteration>
-  void record_graph(Iteration& iteration) {
-    auto graph = std::make_unique<cuda::GraphLoop>(device_, sizeof panel_, iterations_per_check_);
-    graph->record([this, iteration, into = graph.get()]() mutable {
-      const Recording recording(recording_, into);
-      iteration(*this);
-    });
-    graph_ = std::move(graph);
-  }
-
-  /// Sets a pointer for a scope.
-  class Recording {
-   public:
-    Recording(cuda::GraphLoop*& pointer, cuda::GraphLoop* into) noexcept : pointer_(pointer) { pointer_ = into; }
-    Recording(const Recording&) = delete;
-    Recording& operator=(const Recording&) = delete;
-    ~Recording() { pointer_ = nullptr; }
-
-   private:
-    cuda::GraphLoop*& pointer_;
-  };
 
   Device device_;
   int iterations_per_check_;
