@@ -1,4 +1,5 @@
-// Sliced ELL on a GPU: every layout of columns and values, padded and jagged, with long rows, and values that change.
+// Sliced ELL on a GPU: every layout of columns and values, slices of neighbours and of sorted rows, with long rows, and
+// values that change.
 #include "core/cuda/context.hpp"
 #include "spmv/plan_internals.hpp"
 #include "spmv/selection.hpp"
@@ -8,6 +9,12 @@
 #include "tests/spmv/sliced_matrices.hpp"
 #include "tests/spmv/value_dictionaries.hpp"
 #include "tests/support/compare.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iomanip>
+#include <numeric>
+#include <sstream>
 
 namespace tessera {
 
@@ -52,7 +59,7 @@ class CudaSell : public testing::CudaTest {
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(CudaSell, Types);
 
-TYPED_TEST(CudaSell, EveryWidthOfPaddedSlices) {
+TYPED_TEST(CudaSell, EveryWidthOfSlices) {
   for (const index_t width : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 18, 27, 40, 200}) {
     SCOPED_TRACE("width " + std::to_string(width));
     this->check(testing::rows_of_width(testing::repetitions(1500, 300), width));
@@ -60,7 +67,7 @@ TYPED_TEST(CudaSell, EveryWidthOfPaddedSlices) {
   }
 }
 
-TYPED_TEST(CudaSell, EveryWidthOfJaggedSlices) {
+TYPED_TEST(CudaSell, EveryWidthOfSortedSlices) {
   for (const index_t width : {1, 2, 4, 5, 9, 10, 18, 27, 60}) {
     SCOPED_TRACE("width " + std::to_string(width));
     const auto lengths = testing::irregular_lengths(testing::repetitions(1500, 300), width);
@@ -80,13 +87,74 @@ TYPED_TEST(CudaSell, SlicesOfDifferentWidths) {
   }
 }
 
-TYPED_TEST(CudaSell, EveryNumberOfRowsAroundSlices) {
+TYPED_TEST(CudaSell, EveryNumberOfRowsAroundSlicesAndWindows) {
   for (const index_t width : {3, 7}) {
-    for (const index_t rows : {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1023, 1024, 1025}) {
+    for (const index_t rows : {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 2047, 2048, 2049}) {
       SCOPED_TRACE("rows " + std::to_string(rows) + ", width " + std::to_string(width));
       this->check(testing::rows_of_width(rows, width));
       this->check(testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(rows, width), 40));
       ASSERT_FALSE(this->HasFatalFailure());
+    }
+  }
+}
+
+/// Padding by the definition: rows in slices of 64 or 128, of windows of 2048 sorted by length.
+TYPED_TEST(CudaSell, RowsAreSortedWhereNeighboursDifferInLength) {
+  const auto percent = [](const std::vector<index_t>& lengths, std::size_t window, std::size_t slice) {
+    std::vector<index_t> ordered = lengths;
+    ordered.resize((lengths.size() + window - 1) / window * window);
+    const auto signed_window = static_cast<std::ptrdiff_t>(window);
+    for (auto begin = ordered.begin(); begin != ordered.end(); begin += signed_window) {
+      std::sort(begin, begin + signed_window, std::greater<>());
+    }
+    std::size_t places = 0;
+    for (std::size_t i = 0; i < ordered.size(); i += slice) {
+      places += slice * static_cast<std::size_t>(*std::max_element(&ordered[i], &ordered[i] + slice));
+    }
+    const auto nonzeros = std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
+    std::ostringstream text;
+    text << std::setprecision(2) << 100.0 * (static_cast<double>(places) / static_cast<double>(nonzeros) - 1.0) << " %";
+    return text.str();
+  };
+  for (const index_t longest : {4, 16}) {
+    const std::size_t slice = longest == 4 ? 128 : 64;
+    const auto lengths = testing::irregular_lengths(5000, longest);
+    const std::string why = this->reason(testing::rows_near_diagonal<TypeParam>(lengths, 2500));
+    EXPECT_NE(why.find("slices padded by " + percent(lengths, 2048, slice) + ", by " + percent(lengths, slice, slice) +
+                       " without sorting rows in windows of 2048"),
+              std::string::npos)
+        << why << percent(lengths, 2048, slice);
+  }
+  std::vector<index_t> hardly(5000, 3);
+  for (std::size_t i = 0; i < hardly.size(); i += 2500) hardly[i] = 4;
+  const std::string why = this->reason(testing::rows_near_diagonal<TypeParam>(hardly, 2500));
+  EXPECT_EQ(why.find("sorting"), std::string::npos) << why;
+}
+
+/// The same rows in another order, sorted by the caller, so that slices hold neighbours.
+TYPED_TEST(CudaSell, SortingRowsChangesNoBit) {
+  for (const index_t longest : {4, 14}) {
+    auto lengths = testing::irregular_lengths(10240, longest);
+    lengths[11] = lengths[4444] = 300;
+    const auto matrix = testing::rows_near_diagonal<TypeParam>(lengths, 2500);
+    std::vector<index_t> order(lengths.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) {
+      return lengths[static_cast<std::size_t>(a)] < lengths[static_cast<std::size_t>(b)];
+    });
+    for (const Kept kept : all_kept) {
+      const auto original = testing::with_values_that_allow(matrix, kept);
+      const auto reordered = testing::rows_in_order(original, order);
+      const CudaProduct<TypeParam> sorted_here(original, this->options());
+      const CudaProduct<TypeParam> sorted_before(reordered, this->options());
+      ASSERT_NE(sorted_here.plan().info().reason.find("without sorting"), std::string::npos);
+      ASSERT_EQ(sorted_before.plan().info().reason.find("without sorting"), std::string::npos);
+      const auto x = testing::random_vector<TypeParam>(matrix.cols(), 3);
+      const std::vector<TypeParam> here = sorted_here.apply(x);
+      const std::vector<TypeParam> before = sorted_before.apply(x);
+      std::vector<TypeParam> expected;
+      for (const index_t row : order) expected.push_back(here[static_cast<std::size_t>(row)]);
+      ASSERT_TRUE(testing::same_bytes(constant(before), constant(expected)));
     }
   }
 }
@@ -164,11 +232,11 @@ TYPED_TEST(CudaSell, CodesKeepEveryBit) {
 }
 
 TYPED_TEST(CudaSell, LongRowsWhereverSlicesMeet) {
-  for (const bool jagged : {false, true}) {
+  for (const bool sorted : {false, true}) {
     for (const index_t length : {65, 200, 1500}) {
-      SCOPED_TRACE("length " + std::to_string(length) + (jagged ? ", jagged" : ""));
+      SCOPED_TRACE("length " + std::to_string(length) + (sorted ? ", sorted" : ""));
       std::vector<index_t> lengths = testing::irregular_lengths(2000, 6);
-      if (!jagged) lengths.assign(2000, 5);
+      if (!sorted) lengths.assign(2000, 5);
       for (const index_t row : {0, 31, 32, 127, 128, 129, 640, 1998, 1999}) {
         lengths[static_cast<std::size_t>(row)] = length;
       }
@@ -336,8 +404,8 @@ TYPED_TEST(CudaSell, IsChosenWhereASampleTakesHalfTheBytes) {
       << often.reason;
   EXPECT_NE(chosen(coded, 20).algorithm, SpmvAlgorithm::sell);
   EXPECT_NE(chosen(testing::with_values_that_allow(structure, Kept::in_full), 1000).algorithm, SpmvAlgorithm::sell);
-  const auto jagged = testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(300000, 16), 1000);
-  EXPECT_NE(chosen(testing::with_values_that_allow(jagged, Kept::codes), 1000).algorithm, SpmvAlgorithm::sell);
+  const auto sorted = testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(300000, 16), 1000);
+  EXPECT_EQ(chosen(testing::with_values_that_allow(sorted, Kept::codes), 1000).algorithm, SpmvAlgorithm::sell);
   const auto far = testing::rows_near_diagonal<TypeParam>(std::vector<index_t>(300000, 8), 100000);
   EXPECT_NE(chosen(testing::with_values_that_allow(far, Kept::codes), 1000).algorithm, SpmvAlgorithm::sell);
 }

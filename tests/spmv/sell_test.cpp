@@ -42,17 +42,20 @@ TEST(SellLayout, BytesOfAnEntry) {
 }
 
 TEST(SellSample, PaysWhereHalfTheBytesAreLeft) {
-  SellSample sample{4096, 40960, 0, 0, 41000, {200, 4096}};
+  SellSample sample{4096, 40960, 0, 0, 41000, 41000, {200, 4096}};
   const auto pays = [&](double value_bytes) {
     return sample.pays(sample.layout(value_bytes == 0.0, value_bytes == 8.0), value_bytes);
   };
   EXPECT_TRUE(pays(8));
   EXPECT_TRUE(pays(4));
   EXPECT_TRUE(pays(0));
-  sample.padded_nonzeros = 80000;  // jagged: a length per row more
-  EXPECT_DOUBLE_EQ(sample.bytes_per_nonzero(sample.layout(false, true), 8), 3.2);
-  EXPECT_FALSE(pays(8));
-  EXPECT_FALSE(pays(0));
+  sample.padded_nonzeros = 80000;  // sorted: two bytes per row more
+  EXPECT_DOUBLE_EQ(sample.bytes_per_nonzero(sample.layout(false, true), 8), 3.0 * 41000 / 40960 + 0.2);
+  EXPECT_TRUE(pays(8));
+  EXPECT_TRUE(pays(4));
+  EXPECT_FALSE(pays(0)) << "2.2 bytes of 4";
+  sample.sorted_nonzeros = 2 * 40960;
+  EXPECT_FALSE(pays(8)) << "6.2 bytes of 12";
   sample.values.distinct = 256;
   sample.values.not_as_float = 0;
   sample.padded_nonzeros = 41000;
