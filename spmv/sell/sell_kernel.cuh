@@ -281,6 +281,29 @@ template <int Warps>
   return i * Warps + (i % 2 == 0 ? warp : Warps - 1 - warp);
 }
 
+/// Stores the rows from `first` on that slices hold; all that they read comes first.
+template <class T>
+__device__ void store_window(const SellRows& p, unsigned first, const T* sums, const RowSink<T>& out,
+                             PlainSums<2>& dots) {
+  constexpr int batch = 2;
+#pragma unroll 1
+  for (int begin = static_cast<int>(threadIdx.x); begin < detail::sell_window_rows; begin += batch * sell_threads) {
+    typename RowSink<T>::Reads before[batch];
+    bool held[batch];
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const unsigned row = first + begin + i * sell_threads;
+      held[i] = p.hold(row);
+      if (held[i]) before[i] = out.reads(static_cast<index_t>(row));
+    }
+#pragma unroll
+    for (int i = 0; i < batch; ++i) {
+      const int number = begin + i * sell_threads;
+      if (held[i]) out.store(static_cast<index_t>(first + number), sums[number], before[i], dots);
+    }
+  }
+}
+
 /// A window of sorted rows, by a block, whose sums are stored in the order of the matrix.
 /// \param sums_of_window in shared memory, one per row; others may still read it
 template <class Chunk, class Columns, class Values, class T>
@@ -311,9 +334,7 @@ __device__ void multiply_window(const SellRows& p, unsigned window, const Column
     for (int r = 0; r < R; ++r) sums_of_window[rows[r]] = sums[r];
   }
   __syncthreads();
-  for (unsigned i = threadIdx.x; i < detail::sell_window_rows; i += sell_threads) {
-    if (p.hold(first + i)) out.store(static_cast<index_t>(first + i), sums_of_window[i], dots);
-  }
+  store_window(p, first, sums_of_window, out, dots);
 }
 
 /// Dynamic shared memory for the sums of a window, before the dictionary.
