@@ -346,7 +346,7 @@ template <class T>
 /// Blocks per multiprocessor that registers are bounded for.
 template <class Chunk, class Values>
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int sell_blocks_at_once() noexcept {
-  if (Chunk::terms == sell_sorted_chunk) return sell_min_blocks_of_sorted;
+  if (Chunk::sorted && Chunk::rows > 2) return sell_min_blocks_of_sorted;
   return Values::shares && Chunk::rows > 2 ? sell_min_blocks : Values::min_blocks;
 }
 
