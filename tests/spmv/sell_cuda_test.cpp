@@ -98,37 +98,60 @@ TYPED_TEST(CudaSell, EveryNumberOfRowsAroundSlicesAndWindows) {
   }
 }
 
-/// Padding by the definition: rows in slices of 64 or 128, of windows of 2048 sorted by length.
-TYPED_TEST(CudaSell, RowsAreSortedWhereNeighboursDifferInLength) {
-  const auto percent = [](const std::vector<index_t>& lengths, std::size_t window, std::size_t slice) {
-    std::vector<index_t> ordered = lengths;
-    ordered.resize((lengths.size() + window - 1) / window * window);
-    const auto signed_window = static_cast<std::ptrdiff_t>(window);
-    for (auto begin = ordered.begin(); begin != ordered.end(); begin += signed_window) {
-      std::sort(begin, begin + signed_window, std::greater<>());
-    }
-    std::size_t places = 0;
-    for (std::size_t i = 0; i < ordered.size(); i += slice) {
+/// Padding by the definition: rows of each window sorted, each slice as wide as its longest row.
+double places_per_nonzero(const std::vector<index_t>& lengths, std::size_t window, std::size_t slice) {
+  std::vector<index_t> ordered = lengths;
+  ordered.resize((lengths.size() + window - 1) / window * window);
+  std::size_t places = 0;
+  for (std::size_t begin = 0; begin < ordered.size(); begin += window) {
+    std::sort(&ordered[begin], &ordered[begin] + window, std::greater<>());
+    for (std::size_t i = begin; i < begin + window; i += slice) {
       places += slice * static_cast<std::size_t>(*std::max_element(&ordered[i], &ordered[i] + slice));
     }
-    const auto nonzeros = std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
+  }
+  return static_cast<double>(places) /
+         static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), offset_t{0}));
+}
+
+TYPED_TEST(CudaSell, RowsAreSortedWhereNeighboursDifferInLength) {
+  const auto percent = [](double ratio) {
     std::ostringstream text;
-    text << std::setprecision(2) << 100.0 * (static_cast<double>(places) / static_cast<double>(nonzeros) - 1.0) << " %";
+    text << std::setprecision(2) << 100.0 * (ratio - 1.0) << " %";
     return text.str();
   };
   for (const index_t longest : {4, 16}) {
     const std::size_t slice = longest == 4 ? 128 : 64;
     const auto lengths = testing::irregular_lengths(5000, longest);
     const std::string why = this->reason(testing::rows_near_diagonal<TypeParam>(lengths, 2500));
-    EXPECT_NE(why.find("slices padded by " + percent(lengths, 2048, slice) + ", by " + percent(lengths, slice, slice) +
-                       " without sorting rows in windows of 2048"),
+    EXPECT_NE(why.find("slices padded by " + percent(places_per_nonzero(lengths, 2048, slice)) + ", by " +
+                       percent(places_per_nonzero(lengths, slice, slice)) + " without sorting rows in windows of 2048"),
               std::string::npos)
-        << why << percent(lengths, 2048, slice);
+        << why;
   }
   std::vector<index_t> hardly(5000, 3);
   for (std::size_t i = 0; i < hardly.size(); i += 2500) hardly[i] = 4;
   const std::string why = this->reason(testing::rows_near_diagonal<TypeParam>(hardly, 2500));
   EXPECT_EQ(why.find("sorting"), std::string::npos) << why;
+}
+
+TYPED_TEST(CudaSell, SamplePredictsThePaddingOfSortedRows) {
+  for (const index_t longest : {4, 16}) {
+    const auto lengths = testing::irregular_lengths(100000, longest);
+    const auto matrix = testing::rows_near_diagonal<TypeParam>(lengths, 100);
+    const SellSample sample = cuda::sample_for_sell(matrix.to(this->gpu()).view(), this->gpu());
+    EXPECT_EQ(sample.rows, 4096);
+    EXPECT_TRUE(sample.sorts());
+    EXPECT_NEAR(static_cast<double>(sample.sorted_nonzeros) / static_cast<double>(sample.nonzeros),
+                places_per_nonzero(lengths, 2048, longest == 4 ? 128 : 64), 0.02);
+  }
+  // Of a matrix within one window the sample is all of it.
+  for (const index_t rows : {100, 2000}) {
+    const auto lengths = testing::irregular_lengths(rows, 9);
+    const auto matrix = testing::rows_near_diagonal<TypeParam>(lengths, rows);
+    const SellSample sample = cuda::sample_for_sell(matrix.to(this->gpu()).view(), this->gpu());
+    EXPECT_DOUBLE_EQ(static_cast<double>(sample.sorted_nonzeros) / static_cast<double>(sample.nonzeros),
+                     places_per_nonzero(lengths, 2048, sample.nonzeros <= 5 * rows ? 128 : 64));
+  }
 }
 
 /// The same rows in another order, sorted by the caller, so that slices hold neighbours.
