@@ -89,7 +89,7 @@ SellCensus take_sell_census(const Device& device, std::span<const offset_t> row_
   return census;
 }
 
-SellShape choose_sell_shape(index_t rows, const SellCensus& census) noexcept {
+SellShape choose_sell_shape(index_t rows, const SellCensus& census, int multiprocessors) noexcept {
   SellShape shape;
   const bool is_short = census.nonzeros <= std::int64_t{rows} * sell_short_chunk;
   shape.rows_per_lane = sell_rows_per_lane(is_short ? sell_short_chunk : sell_long_chunk);
@@ -102,7 +102,7 @@ SellShape choose_sell_shape(index_t rows, const SellCensus& census) noexcept {
   } else if (static_cast<double>(of_slices) <= most) {
     shape.places = of_slices;
   } else {
-    shape.sorted = true;
+    shape.window_rows = sell_window_rows(rows, shape.rows_per_lane, multiprocessors);
   }
   return shape;
 }

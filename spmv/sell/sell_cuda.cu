@@ -130,7 +130,8 @@ class SellCudaKernel final : public DotPartsKernel<T> {
     census_ = take_sell_census(device_, a.row_offsets, a.columns);
     require_few_long_rows(census_.long_rows, nnz_);
     if (promised != nullptr && promised->columns == SellColumns::relative && !census_.relative) refuse_promise();
-    slices_ = make_sell_slices(device_, a.row_offsets, census_, choose_sell_shape(a.rows, census_));
+    slices_ = make_sell_slices(device_, a.row_offsets, census_,
+                               choose_sell_shape(a.rows, census_, Context::of(device_).multiprocessors()));
     if (a.rows == 0) return;
     set_up_columns(a);
     if (!is_pattern_) values_.set_up(slices_, a.values);
@@ -161,7 +162,7 @@ class SellCudaKernel final : public DotPartsKernel<T> {
                             is_pattern_ ? SellValues::none : values_.kind()};
     const auto bytes =
         static_cast<double>(of_columns + values_.entry_bytes() + slices_.begin.bytes() + slices_.order.bytes());
-    SellPadding padding{slices_.shape.sorted};
+    SellPadding padding{slices_.shape.window_rows};
     if (census_.nonzeros > 0) {
       const auto nonzeros = static_cast<double>(census_.nonzeros);
       padding.places_per_nonzero = static_cast<double>(slices_.shape.places) / nonzeros;

@@ -19,7 +19,8 @@ namespace tessera::cuda {
 /// The rows of a matrix in slices.
 struct SellRows {
   unsigned slices = 0;
-  unsigned slices_per_block = 1;         ///< of whole windows, where rows are sorted
+  unsigned slices_per_block = 1;  ///< of whole windows, where rows are sorted
+  int window_slices_per_warp = 0;
   index_t width = 0;                     ///< of all slices, where there is no `begin`
   const offset_t* begin = nullptr;       ///< as SellSlices::begin, and what follows
   const std::uint16_t* order = nullptr;  ///< of sorted rows
@@ -281,13 +282,13 @@ template <int Warps>
   return i * Warps + (i % 2 == 0 ? warp : Warps - 1 - warp);
 }
 
-/// Stores the rows from `first` on that slices hold; all that they read comes first.
+/// Stores `rows` rows from `first` on, those that slices hold; what a few of them read comes before they are stored.
 template <class T>
-__device__ void store_window(const SellRows& p, unsigned first, const T* sums, const RowSink<T>& out,
+__device__ void store_window(const SellRows& p, unsigned first, int rows, const T* sums, const RowSink<T>& out,
                              PlainSums<2>& dots) {
   constexpr int batch = 2;
 #pragma unroll 1
-  for (int begin = static_cast<int>(threadIdx.x); begin < detail::sell_window_rows; begin += batch * sell_threads) {
+  for (int begin = static_cast<int>(threadIdx.x); begin < rows; begin += batch * sell_threads) {
     typename RowSink<T>::Reads before[batch];
     bool held[batch];
 #pragma unroll
@@ -311,10 +312,9 @@ __device__ void multiply_window(const SellRows& p, unsigned window, const Column
                                 const T* x, const RowSink<T>& out, T* sums_of_window, PlainSums<2>& dots) {
   constexpr int R = Chunk::rows;
   constexpr int warps = sell_threads / warp_size;
-  constexpr int slices = sell_window_slices(R);
-  constexpr int of_warp = slices / warps;
-  static_assert(slices % warps == 0 && 2 * of_warp <= warp_size);
-  const unsigned first = window * detail::sell_window_rows;
+  const int of_warp = p.window_slices_per_warp;
+  const int slices = warps * of_warp;
+  const unsigned first = window * (slices * warp_size * R);
   const T* const origin = Columns::origin(x, first);
   // The first and the last place of all slices of the warp, which would be a wait each.
   const int looked_up = lane_of_warp() < 2 * of_warp ? lane_of_warp() : 0;
@@ -334,13 +334,13 @@ __device__ void multiply_window(const SellRows& p, unsigned window, const Column
     for (int r = 0; r < R; ++r) sums_of_window[rows[r]] = sums[r];
   }
   __syncthreads();
-  store_window(p, first, sums_of_window, out, dots);
+  store_window(p, first, slices * warp_size * R, sums_of_window, out, dots);
 }
 
 /// Dynamic shared memory for the sums of a window, before the dictionary.
-template <class T>
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::size_t sell_window_bytes(bool sorted) noexcept {
-  return sorted ? sizeof(T) * detail::sell_window_rows : 0;
+template <class T, int R>
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr std::size_t sell_window_bytes(int slices_per_warp) noexcept {
+  return sizeof(T) * static_cast<std::size_t>(sell_threads * R * slices_per_warp);
 }
 
 /// Blocks per multiprocessor that registers are bounded for.
@@ -365,13 +365,13 @@ __global__ void __launch_bounds__(sell_threads, (sell_blocks_at_once<Chunk, Valu
     }
   } else {
     if constexpr (Values::shares) {
-      values = values.share(dynamic_shared_memory() + sell_window_bytes<T>(Chunk::sorted));
+      values = values.share(dynamic_shared_memory() + sell_window_bytes<T, Chunk::rows>(p.window_slices_per_warp));
       __syncthreads();
     }
     const unsigned first = (blockIdx.x - p.long_blocks) * p.slices_per_block;
     const unsigned end = first + p.slices_per_block < p.slices ? first + p.slices_per_block : p.slices;
     if constexpr (Chunk::sorted) {
-      constexpr unsigned of_window = sell_window_slices(Chunk::rows);
+      const unsigned of_window = warps * p.window_slices_per_warp;
 #pragma unroll 1
       for (unsigned slice = first; slice < end; slice += of_window) {
         multiply_window<Chunk>(p, slice / of_window, columns, values, terms.x, out,

@@ -29,7 +29,8 @@ template <class T>
     per_warp = sell_slices_per_warp((operand.dictionary_count + 1) * dictionary_copies<T>,
                                     operand.mean * operand.shape.rows_per_lane);
   }
-  const int unit = operand.shape.sorted ? sell_window_slices(operand.shape.rows_per_lane) : sell_warps;
+  rows.window_slices_per_warp = operand.shape.window_rows / (sell_threads * operand.shape.rows_per_lane);
+  const int unit = sell_warps * (operand.shape.sorted() ? rows.window_slices_per_warp : 1);
   rows.slices_per_block = blocks_for(sell_warps * per_warp, unit) * static_cast<unsigned>(unit);
   return rows;
 }
@@ -44,7 +45,7 @@ std::int64_t sell_blocks(const SellOperand<T>& operand) noexcept {
 template <class T, class Function>
 void with_sell_chunk(const SellOperand<T>& operand, Function&& function) {
   const bool is_short = operand.shape.rows_per_lane == sell_rows_per_lane(sell_short_chunk);
-  if (operand.shape.sorted) {
+  if (operand.shape.sorted()) {
     if (is_short) return function(SellChunk<sell_sorted_chunk, true>{});
     return function(SellChunk<sell_long_chunk, true>{});
   }
@@ -81,7 +82,7 @@ void enqueue_sell_product_by(const Context& context, const SellOperand<T>& opera
   static_assert(sizeof(ProductDots) == sizeof(PlainSums<2>));
   const SellRows rows = sell_rows(operand);
   const RowSink<T> out{{y.data(), alpha, beta}, w.data(), reinterpret_cast<PlainSums<2>*>(of_block)};
-  std::size_t shared = sell_window_bytes<T>(operand.shape.sorted);
+  std::size_t shared = sizeof(T) * static_cast<std::size_t>(operand.shape.window_rows);
   if (operand.codes != nullptr) {
     shared += sizeof(T) * static_cast<std::size_t>(operand.dictionary_count + 1) * dictionary_copies<T>;
   }

@@ -37,9 +37,9 @@ std::string describe_sell(const SellLayout& layout, int distinct, const SellPadd
                           double bytes_per_nonzero) {
   const auto percent = [](double ratio) { return 100.0 * (ratio - 1.0); };
   std::string slices = fmt::format("slices padded by {:.2g} %", percent(padding.places_per_nonzero));
-  if (padding.sorted) {
+  if (padding.window_rows > 0) {
     slices += fmt::format(", by {:.2g} % without sorting rows in windows of {}", percent(padding.among_neighbours),
-                          sell_window_rows);
+                          padding.window_rows);
   }
   const std::string others = long_rows > 0 ? fmt::format(", {} long rows read from CSR", long_rows) : "";
   return fmt::format("; {}; {}{}: {:.3g} bytes per nonzero", describe_layout(layout, distinct), slices, others,

@@ -50,7 +50,7 @@ struct SellLayout {
 
 /// How rows lie in slices, and what that adds to them.
 struct SellPadding {
-  bool sorted = false;
+  int window_rows = 0;  ///< that are sorted; 0: none are
   double places_per_nonzero = 1.0;
   double among_neighbours = 1.0;  ///< the same without sorting
 };

@@ -69,10 +69,10 @@ __device__ unsigned sorted_places(const unsigned* of_length, index_t limit, unsi
   return 0;
 }
 
-/// One block. \param window_slices of a window
+/// One block. \param slice_rows,window_slices of the slices of sorted rows
 __global__ void __launch_bounds__(threads)
-    sample_rows_kernel(index_t rows, index_t limit, unsigned window_slices, const offset_t* offsets,
-                       const index_t* columns, SellSample* to) {
+    sample_rows_kernel(index_t rows, index_t limit, unsigned slice_rows, unsigned window_slices,
+                       const offset_t* offsets, const index_t* columns, SellSample* to) {
   __shared__ unsigned total[6];
   __shared__ unsigned of_length[longest_row_of_slices + 1];
   if (threadIdx.x < 6) total[threadIdx.x] = 0;
@@ -95,9 +95,8 @@ __global__ void __launch_bounds__(threads)
     atomicAdd(total + 4, counts.padded);
   }
   __syncthreads();
-  const unsigned least = sell_window_rows / window_slices;
-  const unsigned slice_rows = (total[0] + window_slices - 1) / window_slices;
-  atomicAdd(total + 5, sorted_places(of_length, limit, slice_rows < least ? least : slice_rows));
+  const unsigned of_window = (total[0] + window_slices - 1) / window_slices;
+  atomicAdd(total + 5, sorted_places(of_length, limit, of_window < slice_rows ? slice_rows : of_window));
   __syncthreads();
   if (threadIdx.x != 0) return;
   to->rows = total[0];
@@ -117,10 +116,12 @@ SellSample sample_for_sell(const CsrView<T>& on_device, const Device& device) {
   Array<SellSample> found(1, Init::zero, device);
   const DeviceGuard current(device);
   const double mean = static_cast<double>(on_device.nnz()) / on_device.rows;
-  const int chunk = mean <= sell_short_chunk ? sell_short_chunk : sell_long_chunk;
-  launch("sample of rows", Context::of(device), Grid{1, threads}, sample_rows_kernel, on_device.rows,
-         longest_sliced_row(mean), static_cast<unsigned>(sell_window_slices(sell_rows_per_lane(chunk))),
-         on_device.row_offsets.data(), on_device.columns.data(), found.data());
+  const Context& context = Context::of(device);
+  const int of_lane = sell_rows_per_lane(mean <= sell_short_chunk ? sell_short_chunk : sell_long_chunk);
+  const auto slice_rows = static_cast<unsigned>(warp_size * of_lane);
+  const auto window_rows = static_cast<unsigned>(sell_window_rows(on_device.rows, of_lane, context.multiprocessors()));
+  launch("sample of rows", context, Grid{1, threads}, sample_rows_kernel, on_device.rows, longest_sliced_row(mean),
+         slice_rows, window_rows / slice_rows, on_device.row_offsets.data(), on_device.columns.data(), found.data());
   if (!on_device.is_pattern()) enqueue_value_sample<T>(device, on_device.values, &found.data()->values);
   copy_bytes(Device{}, &sample, device, found.data(), sizeof(sample));
   return sample;

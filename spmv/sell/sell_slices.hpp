@@ -37,18 +37,20 @@ struct SellCensus {
 /// How the rows of a matrix lie in slices.
 struct SellShape {
   int rows_per_lane = 2;    ///< a slice is 32 of these
-  bool sorted = false;      ///< by length, descending, inside windows; else slices hold neighbours
+  int window_rows = 0;      ///< sorted by length, descending; 0: slices hold neighbours
   index_t width = 0;        ///< of all slices; 0: they differ
   std::int64_t places = 0;  ///< of all entries
 
+  [[nodiscard]] bool sorted() const noexcept { return window_rows > 0; }
   /// Of whole windows, where rows are sorted.
   [[nodiscard]] std::int64_t slices(index_t rows) const noexcept {
-    const std::int64_t unit = sorted ? detail::sell_window_rows : 32 * rows_per_lane;
-    return (std::int64_t{rows} + unit - 1) / unit * (sorted ? sell_window_slices(rows_per_lane) : 1);
+    const std::int64_t slice_rows = 32 * rows_per_lane;
+    const std::int64_t unit = sorted() ? window_rows : slice_rows;
+    return (std::int64_t{rows} + unit - 1) / unit * (unit / slice_rows);
   }
 };
 /// The places of sorted rows follow from sorting: make_sell_slices().
-[[nodiscard]] SellShape choose_sell_shape(index_t rows, const SellCensus& census) noexcept;
+[[nodiscard]] SellShape choose_sell_shape(index_t rows, const SellCensus& census, int multiprocessors) noexcept;
 
 /// The rows by slices. Arrays on the device, none of them of the matrix, which may be another one of the same structure
 /// when its values change.

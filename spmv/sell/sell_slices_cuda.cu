@@ -83,6 +83,7 @@ __global__ void __launch_bounds__(threads)
 struct SlicePlaces {
   index_t rows;
   int rows_per_lane;
+  int window_rows;
   index_t width;
   const std::uint16_t* lengths;
   const std::uint16_t* order;
@@ -111,8 +112,8 @@ struct LaneOfSlice {
     const std::uint16_t kept = p.lengths[own];
     length = kept == length_of_long_row ? 0 : kept;
     if (p.order != nullptr) {
-      const std::int64_t window = group * warp_size / sell_window_rows;
-      row = window * sell_window_rows + p.order[own];
+      const std::int64_t window = group * warp_size / p.window_rows;
+      row = window * p.window_rows + p.order[own];
       first = p.csr_begin[window] + p.csr_first[own];
     } else {
       const int whole = kept == length_of_long_row ? length_of(p, static_cast<index_t>(row)) : length;
@@ -231,17 +232,10 @@ void fill(const Device& device, const SellSlices& slices, const typename Store::
           const Store& store) {
   const std::int64_t groups = slices.shape.slices(slices.rows) * slices.shape.rows_per_lane;
   if (groups == 0 || slices.shape.places == 0) return;
-  const SlicePlaces places{slices.rows,
-                           slices.shape.rows_per_lane,
-                           slices.shape.width,
-                           slices.lengths.data(),
-                           slices.order.data(),
-                           slices.csr_first.data(),
-                           slices.csr_begin.data(),
-                           slices.begin.data(),
-                           slices.long_rows.data(),
-                           slices.long_lengths.data(),
-                           slices.long_rows.size()};
+  const SlicePlaces places{
+      slices.rows,           slices.shape.rows_per_lane, slices.shape.window_rows,   slices.shape.width,
+      slices.lengths.data(), slices.order.data(),        slices.csr_first.data(),    slices.csr_begin.data(),
+      slices.begin.data(),   slices.long_rows.data(),    slices.long_lengths.data(), slices.long_rows.size()};
   const DeviceGuard current(device);
   const Grid grid{blocks_for(groups, warps_per_block), threads};
   const bool staged = static_cast<double>(nnz) >= mean_worth_staging * slices.rows;
@@ -278,7 +272,7 @@ SellSlices make_sell_slices(const Device& device, std::span<const offset_t> row_
   const DeviceGuard current(device);
   const SlicedCsr csr{result.rows, census.long_rows.limit, row_offsets.data()};
   result.lengths = Array<std::uint16_t>(groups * warp_size, Init::none, device);
-  if (shape.sorted) {
+  if (shape.sorted()) {
     sort_sell_rows(device, row_offsets, census, result);
   } else {
     result.csr_begin = Array<offset_t>(groups, Init::none, device);
@@ -290,7 +284,7 @@ SellSlices make_sell_slices(const Device& device, std::span<const offset_t> row_
   result.begin = Array<offset_t>(slices + 1, Init::none, device);
   launch("places of slices", context, Grid{blocks_for(slices + 1, warps_per_block), threads}, places_kernel,
          static_cast<const std::uint16_t*>(result.lengths.data()), shape.rows_per_lane, slices, result.begin.data());
-  if (shape.sorted) {
+  if (shape.sorted()) {
     result.shape.places = exclusive_sum(device, result.begin.span());
   } else {
     exclusive_sum_on_device(device, result.begin.span());

@@ -28,10 +28,12 @@ inline constexpr double most_in_long_rows = 0.5;
 /// Slices hold neighbouring rows up to this ratio of places to nonzeros; else rows are sorted by length first.
 inline constexpr double most_padding_of_sell = 1.05;
 
-/// Rows of a window that is sorted: σ of SELL-C-σ. A block multiplies a window: its sums meet in shared memory, and
-/// most of what it reads of x lies in a few times as much. Rows of a slice that differ in length are padded; with all
-/// lengths from 0 to l there are l such slices in a window, which add about half a slice each.
-inline constexpr int sell_window_rows = 2048;
+/// Rows of the largest window that is sorted: σ of SELL-C-σ. A block multiplies a window: its sums meet in shared
+/// memory, and most of what it reads of x lies in a few times as much. Rows of a slice that differ in length are
+/// padded; with all lengths from 0 to l there are l such slices in a window, which add about half a slice each.
+inline constexpr int largest_sell_window = 2048;
+/// Windows have that size where each multiprocessor gets so many of them.
+inline constexpr int sell_windows_per_multiprocessor = 4;
 
 /// Products from which `auto` takes sliced ELL on a GPU: set-up looks at every value and writes the matrix anew.
 inline constexpr std::int64_t applications_worth_sell = 50;
@@ -60,13 +62,14 @@ inline constexpr int sell_short_chunk = 5;
 inline constexpr int sell_long_chunk = 9;
 /// Of short rows that are sorted: their slices are of all widths from none on, so that registers for more would often
 /// stay empty; more warps do more.
-inline constexpr int sell_sorted_chunk = 3;
+inline constexpr int sell_sorted_chunk = 2;
 inline constexpr int sell_min_blocks_of_sorted = 3;
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int sell_rows_per_lane(int chunk) noexcept { return chunk <= 5 ? 4 : 2; }
 
-/// Slices of a window.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr int sell_window_slices(int rows_per_lane) noexcept {
-  return detail::sell_window_rows / (32 * rows_per_lane);
+/// Rows of a window: the largest, or a slice for each warp where there would be too few of them.
+[[nodiscard]] constexpr int sell_window_rows(index_t rows, int rows_per_lane, int multiprocessors) noexcept {
+  const std::int64_t enough = std::int64_t{detail::sell_windows_per_multiprocessor} * multiprocessors;
+  return rows >= enough * detail::largest_sell_window ? detail::largest_sell_window : sell_threads * rows_per_lane;
 }
 
 /// Copies of a value in the dictionary in shared memory: as many as lanes that read 128 bytes together, so that no two

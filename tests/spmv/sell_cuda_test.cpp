@@ -47,6 +47,14 @@ class CudaSell : public testing::CudaTest {
   [[nodiscard]] static std::string reason(const Csr<T>& matrix, bool fp32_values = false) {
     return CudaProduct<T>(matrix, options(fp32_values)).plan().info().reason;
   }
+  /// Rows from which windows have their full size.
+  [[nodiscard]] static index_t rows_of_large_windows() {
+    return sell_windows_per_multiprocessor * multiprocessors() * largest_sell_window;
+  }
+  [[nodiscard]] static std::size_t window_rows(index_t rows, int rows_per_lane) {
+    return static_cast<std::size_t>(cuda::sell_window_rows(rows, rows_per_lane, multiprocessors()));
+  }
+  [[nodiscard]] static int multiprocessors() { return cuda::Context::of(testing::CudaTest::gpu()).multiprocessors(); }
   [[nodiscard]] static std::string refusal(const Csr<T>& matrix) {
     try {
       const CudaProduct<T> product(matrix, options());
@@ -89,7 +97,7 @@ TYPED_TEST(CudaSell, SlicesOfDifferentWidths) {
 
 TYPED_TEST(CudaSell, EveryNumberOfRowsAroundSlicesAndWindows) {
   for (const index_t width : {3, 7}) {
-    for (const index_t rows : {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 2047, 2048, 2049}) {
+    for (const index_t rows : {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1024, 2049}) {
       SCOPED_TRACE("rows " + std::to_string(rows) + ", width " + std::to_string(width));
       this->check(testing::rows_of_width(rows, width));
       this->check(testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(rows, width), 40));
@@ -119,14 +127,18 @@ TYPED_TEST(CudaSell, RowsAreSortedWhereNeighboursDifferInLength) {
     text << std::setprecision(2) << 100.0 * (ratio - 1.0) << " %";
     return text.str();
   };
-  for (const index_t longest : {4, 16}) {
-    const std::size_t slice = longest == 4 ? 128 : 64;
-    const auto lengths = testing::irregular_lengths(5000, longest);
-    const std::string why = this->reason(testing::rows_near_diagonal<TypeParam>(lengths, 2500));
-    EXPECT_NE(why.find("slices padded by " + percent(places_per_nonzero(lengths, 2048, slice)) + ", by " +
-                       percent(places_per_nonzero(lengths, slice, slice)) + " without sorting rows in windows of 2048"),
-              std::string::npos)
-        << why;
+  for (const index_t rows : {5000, this->rows_of_large_windows() + 100}) {
+    for (const index_t longest : {4, 16}) {
+      const std::size_t slice = longest == 4 ? 128 : 64;
+      const std::size_t window = this->window_rows(rows, longest == 4 ? 4 : 2);
+      EXPECT_EQ(window, rows > 5000 ? 2048 : 8 * slice);
+      const auto lengths = testing::irregular_lengths(rows, longest);
+      const std::string why = this->reason(testing::rows_near_diagonal<TypeParam>(lengths, 2500));
+      const std::string expected = "slices padded by " + percent(places_per_nonzero(lengths, window, slice)) + ", by " +
+                                   percent(places_per_nonzero(lengths, slice, slice)) +
+                                   " without sorting rows in windows of " + std::to_string(window);
+      EXPECT_NE(why.find(expected), std::string::npos) << why;
+    }
   }
   std::vector<index_t> hardly(5000, 3);
   for (std::size_t i = 0; i < hardly.size(); i += 2500) hardly[i] = 4;
@@ -135,29 +147,24 @@ TYPED_TEST(CudaSell, RowsAreSortedWhereNeighboursDifferInLength) {
 }
 
 TYPED_TEST(CudaSell, SamplePredictsThePaddingOfSortedRows) {
-  for (const index_t longest : {4, 16}) {
-    const auto lengths = testing::irregular_lengths(100000, longest);
-    const auto matrix = testing::rows_near_diagonal<TypeParam>(lengths, 100);
-    const SellSample sample = cuda::sample_for_sell(matrix.to(this->gpu()).view(), this->gpu());
-    EXPECT_EQ(sample.rows, 4096);
-    EXPECT_TRUE(sample.sorts());
-    EXPECT_NEAR(static_cast<double>(sample.sorted_nonzeros) / static_cast<double>(sample.nonzeros),
-                places_per_nonzero(lengths, 2048, longest == 4 ? 128 : 64), 0.02);
-  }
-  // Of a matrix within one window the sample is all of it.
-  for (const index_t rows : {100, 2000}) {
-    const auto lengths = testing::irregular_lengths(rows, 9);
-    const auto matrix = testing::rows_near_diagonal<TypeParam>(lengths, rows);
-    const SellSample sample = cuda::sample_for_sell(matrix.to(this->gpu()).view(), this->gpu());
-    EXPECT_DOUBLE_EQ(static_cast<double>(sample.sorted_nonzeros) / static_cast<double>(sample.nonzeros),
-                     places_per_nonzero(lengths, 2048, sample.nonzeros <= 5 * rows ? 128 : 64));
+  for (const index_t rows : {10000, this->rows_of_large_windows() + 100}) {
+    for (const index_t longest : {4, 16}) {
+      const auto lengths = testing::irregular_lengths(rows, longest);
+      const auto matrix = testing::rows_near_diagonal<TypeParam>(lengths, 100);
+      const SellSample sample = cuda::sample_for_sell(matrix.to(this->gpu()).view(), this->gpu());
+      EXPECT_EQ(sample.rows, 4096);
+      EXPECT_TRUE(sample.sorts());
+      const std::size_t window = this->window_rows(rows, longest == 4 ? 4 : 2);
+      EXPECT_NEAR(static_cast<double>(sample.sorted_nonzeros) / static_cast<double>(sample.nonzeros),
+                  places_per_nonzero(lengths, window, longest == 4 ? 128 : 64), 0.02);
+    }
   }
 }
 
 /// The same rows in another order, sorted by the caller, so that slices hold neighbours.
 TYPED_TEST(CudaSell, SortingRowsChangesNoBit) {
-  for (const index_t longest : {4, 14}) {
-    auto lengths = testing::irregular_lengths(10240, longest);
+  for (const auto& [rows, longest] : {std::pair{10240, 4}, {10240, 14}, {this->rows_of_large_windows() + 50, 4}}) {
+    auto lengths = testing::irregular_lengths(rows, longest);
     lengths[11] = lengths[4444] = 300;
     const auto matrix = testing::rows_near_diagonal<TypeParam>(lengths, 2500);
     std::vector<index_t> order(lengths.size());
