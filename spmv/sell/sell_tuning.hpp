@@ -38,8 +38,10 @@ inline constexpr int sell_windows_per_multiprocessor = 4;
 /// Products from which `auto` takes sliced ELL on a GPU: set-up looks at every value and writes the matrix anew.
 inline constexpr std::int64_t applications_worth_sell = 50;
 
-/// Bytes per nonzero, over those of CSR, up to which `auto` takes it.
+/// Bytes per nonzero, over those of CSR, up to which `auto` takes it: with slices of neighbours, and of sorted rows,
+/// which read x on more cache lines at once.
 inline constexpr double most_bytes_worth_sell = 0.51;
+inline constexpr double most_bytes_worth_sorting = 0.4;
 
 /// Bytes of a column and of a value in CSR.
 [[nodiscard]] constexpr double csr_entry_bytes(double value_bytes) noexcept {
@@ -60,10 +62,10 @@ inline constexpr int sell_min_blocks_of_codes = 3;
 /// Terms of a row that are under way at once, and rows of a lane, so that about 20 terms are.
 inline constexpr int sell_short_chunk = 5;
 inline constexpr int sell_long_chunk = 9;
-/// Of short rows that are sorted: their slices are of all widths from none on, so that registers for more would often
-/// stay empty; more warps do more.
+/// Of short rows that are sorted: slices are of all widths from none on, and wait twice per chunk. Of a few warps that
+/// load much at once and more of them that load less, those wait less (bench/NOTES.md).
 inline constexpr int sell_sorted_chunk = 2;
-inline constexpr int sell_min_blocks_of_sorted = 3;
+inline constexpr int sell_min_blocks_of_sorted = 4;
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int sell_rows_per_lane(int chunk) noexcept { return chunk <= 5 ? 4 : 2; }
 
 /// Rows of a window: the largest, or a slice for each warp where there would be too few of them.

@@ -189,6 +189,16 @@ TYPED_TEST(CudaSell, SortingRowsChangesNoBit) {
   }
 }
 
+/// Several windows per block, and in fp64 more shared memory than a block gets without asking.
+TYPED_TEST(CudaSell, AllProductsOfLargeWindows) {
+  const auto lengths = testing::irregular_lengths(this->rows_of_large_windows() + 50, 4);
+  const auto matrix = testing::rows_near_diagonal<TypeParam>(lengths, 100);
+  for (const Kept kept : {Kept::codes, Kept::in_full}) {
+    testing::check_all_products(
+        CudaProduct<TypeParam>(testing::with_values_that_allow(matrix, kept, 255), this->options()));
+  }
+}
+
 TYPED_TEST(CudaSell, MatricesWithoutRowsColumnsOrEntries) {
   for (const auto& [rows, cols] : {std::pair{0, 0}, {0, 5}, {5, 0}, {1, 1}, {400, 3}}) {
     SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols));
@@ -434,8 +444,10 @@ TYPED_TEST(CudaSell, IsChosenWhereASampleTakesHalfTheBytes) {
       << often.reason;
   EXPECT_NE(chosen(coded, 20).algorithm, SpmvAlgorithm::sell);
   EXPECT_NE(chosen(testing::with_values_that_allow(structure, Kept::in_full), 1000).algorithm, SpmvAlgorithm::sell);
+  // 3 bytes and two per row of 12 or of 8.
   const auto sorted = testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(300000, 16), 1000);
-  EXPECT_EQ(chosen(testing::with_values_that_allow(sorted, Kept::codes), 1000).algorithm, SpmvAlgorithm::sell);
+  EXPECT_EQ(chosen(testing::with_values_that_allow(sorted, Kept::codes), 1000).algorithm == SpmvAlgorithm::sell,
+            sizeof(TypeParam) == 8);
   const auto far = testing::rows_near_diagonal<TypeParam>(std::vector<index_t>(300000, 8), 100000);
   EXPECT_NE(chosen(testing::with_values_that_allow(far, Kept::codes), 1000).algorithm, SpmvAlgorithm::sell);
 }
