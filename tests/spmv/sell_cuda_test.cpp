@@ -183,6 +183,7 @@ TYPED_TEST(CudaSell, SortingRowsChangesNoBit) {
       const std::vector<TypeParam> here = sorted_here.apply(x);
       const std::vector<TypeParam> before = sorted_before.apply(x);
       std::vector<TypeParam> expected;
+      expected.reserve(order.size());
       for (const index_t row : order) expected.push_back(here[static_cast<std::size_t>(row)]);
       ASSERT_TRUE(testing::same_bytes(constant(before), constant(expected)));
     }

@@ -58,7 +58,7 @@ TEST(SellSample, PaysWhereHalfTheBytesAreLeft) {
   EXPECT_TRUE(pays(8));
   EXPECT_FALSE(pays(4)) << "3.2 bytes of 8, though .51 of them would do for neighbours";
   EXPECT_FALSE(pays(0)) << "2.2 bytes of 4";
-  sample.sorted_nonzeros = 2 * 40960;
+  sample.sorted_nonzeros = 81920;
   EXPECT_FALSE(pays(8)) << "6.2 bytes of 12";
   sample.values.distinct = 256;
   sample.values.not_as_float = 0;
