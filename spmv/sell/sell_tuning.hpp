@@ -32,8 +32,8 @@ inline constexpr double most_padding_of_sell = 1.05;
 /// memory, and most of what it reads of x lies in a few times as much. Rows of a slice that differ in length are
 /// padded; with all lengths from 0 to l there are l such slices in a window, which add about half a slice each.
 inline constexpr int largest_sell_window = 2048;
-/// Windows have that size where each multiprocessor gets so many of them.
-inline constexpr int sell_windows_per_multiprocessor = 4;
+/// Windows are halved, down to a slice for each warp, until each multiprocessor gets so many of them.
+inline constexpr int sell_windows_per_multiprocessor = 2;
 
 /// Products from which `auto` takes sliced ELL on a GPU: set-up looks at every value and writes the matrix anew.
 inline constexpr std::int64_t applications_worth_sell = 50;
@@ -68,10 +68,12 @@ inline constexpr int sell_sorted_chunk = 2;
 inline constexpr int sell_min_blocks_of_sorted = 4;
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int sell_rows_per_lane(int chunk) noexcept { return chunk <= 5 ? 4 : 2; }
 
-/// Rows of a window: the largest, or a slice for each warp where there would be too few of them.
+/// Rows of a window: a power of two.
 [[nodiscard]] constexpr int sell_window_rows(index_t rows, int rows_per_lane, int multiprocessors) noexcept {
-  const std::int64_t enough = std::int64_t{detail::sell_windows_per_multiprocessor} * multiprocessors;
-  return rows >= enough * detail::largest_sell_window ? detail::largest_sell_window : sell_threads * rows_per_lane;
+  const std::int64_t wanted = std::int64_t{detail::sell_windows_per_multiprocessor} * multiprocessors;
+  int window = detail::largest_sell_window;
+  while (window > sell_threads * rows_per_lane && rows < wanted * window) window /= 2;
+  return window;
 }
 
 /// Copies of a value in the dictionary in shared memory: as many as lanes that read 128 bytes together, so that no two

@@ -26,10 +26,12 @@ TEST(SellTuning, RowsInSlicesFollowTheMean) {
   EXPECT_EQ(longest_sliced_row(5000), 1024);
   EXPECT_EQ(cuda::sell_rows_per_lane(cuda::sell_short_chunk), 4);
   EXPECT_EQ(cuda::sell_rows_per_lane(cuda::sell_long_chunk), 2);
-  // A slice for each of eight warps of a block, or 2048 rows, a power of two.
+  // From a slice for each of eight warps of a block to 2048 rows.
   EXPECT_EQ(cuda::sell_window_rows(1000, 4, 132), 1024);
   EXPECT_EQ(cuda::sell_window_rows(1000, 2, 132), 512);
-  EXPECT_EQ(cuda::sell_window_rows(4 * 132 * 2048, 2, 132), 2048);
+  EXPECT_EQ(cuda::sell_window_rows(2 * 132 * 1024 - 1, 2, 132), 512);
+  EXPECT_EQ(cuda::sell_window_rows(2 * 132 * 1024, 2, 132), 1024);
+  EXPECT_EQ(cuda::sell_window_rows(2 * 132 * 2048, 2, 132), 2048);
   // The dictionary and its copies fit into the shared memory that every block has.
   EXPECT_LE((most_dictionary_values + 1) * cuda::dictionary_copies<double> * 8, 48 * 1024);
   EXPECT_LE((most_dictionary_values + 1) * cuda::dictionary_copies<float> * 4, 48 * 1024);
