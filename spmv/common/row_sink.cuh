@@ -18,10 +18,20 @@ struct RowSink {
 
   __device__ void store(index_t row, T sum, PlainSums<2>& dots) const {
     y.store(row, sum);
-    if (of_block == nullptr) return;
-    const auto wide = static_cast<double>(sum);
-    dots.of[0] += static_cast<double>(w[row]) * wide;
-    dots.of[1] += wide * wide;
+    if (of_block != nullptr) add_dots(sum, w[row], dots);
+  }
+
+  /// What storing a row reads, for those who store several: all loads come first.
+  struct Reads {
+    T old;
+    T weight;
+  };
+  [[nodiscard]] __device__ Reads reads(index_t row) const {
+    return {y.beta == T{0} ? T{0} : y.y[row], of_block == nullptr ? T{0} : w[row]};
+  }
+  __device__ void store(index_t row, T sum, const Reads& before, PlainSums<2>& dots) const {
+    y.store(row, sum, before.old);
+    if (of_block != nullptr) add_dots(sum, before.weight, dots);
   }
 
   /// Every thread must call, at the end.
@@ -30,6 +40,13 @@ struct RowSink {
     if (of_block == nullptr) return;
     dots = add_up_block<Threads>(dots);
     if (threadIdx.x == 0) of_block[blockIdx.x] = dots;
+  }
+
+ private:
+  __device__ static void add_dots(T sum, T weight, PlainSums<2>& dots) {
+    const auto wide = static_cast<double>(sum);
+    dots.of[0] += static_cast<double>(weight) * wide;
+    dots.of[1] += wide * wide;
   }
 };
 

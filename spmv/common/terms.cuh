@@ -96,6 +96,10 @@ struct UpdateEpilogue {
   T alpha;
   T beta;
   __device__ void store(index_t row, T sum) const { y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row]; }
+  /// \param old 0 when β = 0
+  __device__ void store(index_t row, T sum, T old) const {
+    y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * old;
+  }
   __device__ void add(index_t row, T sum) const { y[row] += alpha * sum; }
 };
 

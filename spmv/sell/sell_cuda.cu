@@ -40,9 +40,6 @@ void enqueue_sell_product(const Context& context, const SellOperand<T>& operand,
 
 namespace {
 
-/// Places that jagged slices load in vain.
-constexpr std::int64_t places_beyond = warp_size;
-
 /// Values by slices, in the fewest bytes that keep every bit.
 template <class T>
 class SellValueStore {
@@ -86,7 +83,7 @@ class SellValueStore {
  private:
   template <class E>
   void allocate(const SellSlices& slices, Array<E>& to) {
-    if (to.empty()) to = Array<E>(slices.shape.places + places_beyond, Init::none, device_);
+    if (to.empty()) to = Array<E>(slices.shape.places, Init::none, device_);
   }
   bool keep_codes(const SellSlices& slices, std::span<const T> values) {
     auto found = find_value_dictionary<T>(device_, values);
@@ -130,12 +127,13 @@ class SellCudaKernel final : public DotPartsKernel<T> {
         nnz_(a.nnz()),
         is_pattern_(a.is_pattern()),
         values_(options.device) {
-    const SellCensus census = take_sell_census(device_, a.row_offsets, a.columns);
-    require_few_long_rows(census.long_rows, nnz_);
-    if (promised != nullptr && promised->columns == SellColumns::relative && !census.relative) refuse_promise();
-    slices_ = make_sell_slices(device_, a.row_offsets, census, choose_sell_shape(a.rows, census));
+    census_ = take_sell_census(device_, a.row_offsets, a.columns);
+    require_few_long_rows(census_.long_rows, nnz_);
+    if (promised != nullptr && promised->columns == SellColumns::relative && !census_.relative) refuse_promise();
+    slices_ = make_sell_slices(device_, a.row_offsets, census_,
+                               choose_sell_shape(a.rows, census_, Context::of(device_).multiprocessors()));
     if (a.rows == 0) return;
-    set_up_columns(a, census);
+    set_up_columns(a);
     if (!is_pattern_) values_.set_up(slices_, a.values);
     if (promised != nullptr && !is_pattern_ && values_.kind() != promised->values) refuse_promise();
     dots_ = BlockDots(sell_blocks(operand()), device_);
@@ -162,12 +160,14 @@ class SellCudaKernel final : public DotPartsKernel<T> {
     info.bytes = slices_.bytes() + of_columns + values_.bytes() + dots_.bytes();
     const SellLayout layout{relative_ ? SellColumns::relative : SellColumns::absolute,
                             is_pattern_ ? SellValues::none : values_.kind()};
-    auto bytes = static_cast<double>(of_columns + values_.entry_bytes() + slices_.begin.bytes());
-    if (slices_.shape.jagged) bytes += static_cast<double>(slices_.lengths.bytes());
-    const offset_t sliced = nnz_ > 0 ? sliced_nonzeros_ : 0;
-    const double padding = slices_.shape.jagged || sliced == 0
-                               ? 0.0
-                               : static_cast<double>(slices_.shape.places) / static_cast<double>(sliced);
+    const auto bytes =
+        static_cast<double>(of_columns + values_.entry_bytes() + slices_.begin.bytes() + slices_.order.bytes());
+    SellPadding padding{slices_.shape.window_rows};
+    if (census_.nonzeros > 0) {
+      const auto nonzeros = static_cast<double>(census_.nonzeros);
+      padding.places_per_nonzero = static_cast<double>(slices_.shape.places) / nonzeros;
+      padding.among_neighbours = static_cast<double>(census_.neighbour_places(slices_.shape.rows_per_lane)) / nonzeros;
+    }
     info.reason += describe_sell(layout, values_.distinct(), padding, slices_.long_rows.size(),
                                  nnz_ > 0 ? bytes / static_cast<double>(nnz_) : 0.0);
   }
@@ -176,10 +176,9 @@ class SellCudaKernel final : public DotPartsKernel<T> {
   [[noreturn]] static void refuse_promise() {
     throw NotSupported("kernel sell: the matrix takes more bytes than a sample of it promised");
   }
-  void set_up_columns(const CsrView<T>& a, const SellCensus& census) {
-    sliced_nonzeros_ = census.nonzeros;
-    relative_ = census.relative;
-    const std::int64_t places = slices_.shape.places + places_beyond;
+  void set_up_columns(const CsrView<T>& a) {
+    relative_ = census_.relative;
+    const std::int64_t places = slices_.shape.places;
     if (relative_) {
       relative_columns_ = Array<std::uint16_t>(places, Init::none, device_);
       fill_sell_columns(device_, slices_, a.columns, relative_columns_.span());
@@ -198,7 +197,8 @@ class SellCudaKernel final : public DotPartsKernel<T> {
       return result;
     }
     result.begin = slices_.begin.empty() ? nullptr : slices_.begin.data();
-    if (slices_.shape.jagged || !slices_.long_rows.empty()) result.lengths = slices_.lengths.data();
+    result.order = slices_.order.data();
+    if (!slices_.long_bits.empty()) result.long_bits = slices_.long_bits.data();
     result.long_rows = slices_.long_rows.data();
     result.long_count = slices_.long_rows.size();
     result.mean = static_cast<double>(nnz_) / static_cast<double>(slices_.rows);
@@ -224,7 +224,7 @@ class SellCudaKernel final : public DotPartsKernel<T> {
   bool is_pattern_;
   bool relative_ = false;
   bool reads_csr_ = false;  ///< there was no memory for new values
-  offset_t sliced_nonzeros_ = 0;
+  SellCensus census_;
   SellSlices slices_;
   Array<index_t> columns_;  ///< by slices; one of these two
   Array<std::uint16_t> relative_columns_;

@@ -33,11 +33,16 @@ std::string describe_layout(const SellLayout& layout, int distinct) {
       describe_values(layout.values, distinct));
 }
 
-std::string describe_sell(const SellLayout& layout, int distinct, double padding, std::int64_t long_rows,
+std::string describe_sell(const SellLayout& layout, int distinct, const SellPadding& padding, std::int64_t long_rows,
                           double bytes_per_nonzero) {
-  const std::string slices = padding > 0.0 ? fmt::format("padded by {:.2g} %", 100.0 * (padding - 1.0)) : "jagged";
+  const auto percent = [](double ratio) { return 100.0 * (ratio - 1.0); };
+  std::string slices = fmt::format("slices padded by {:.2g} %", percent(padding.places_per_nonzero));
+  if (padding.window_rows > 0) {
+    slices += fmt::format(", by {:.2g} % without sorting rows in windows of {}", percent(padding.among_neighbours),
+                          padding.window_rows);
+  }
   const std::string others = long_rows > 0 ? fmt::format(", {} long rows read from CSR", long_rows) : "";
-  return fmt::format("; {}; slices {}{}: {:.3g} bytes per nonzero", describe_layout(layout, distinct), slices, others,
+  return fmt::format("; {}; {}{}: {:.3g} bytes per nonzero", describe_layout(layout, distinct), slices, others,
                      bytes_per_nonzero);
 }
 
@@ -71,14 +76,16 @@ SellLayout SellSample::layout(bool is_pattern, bool is_double) const noexcept {
 double SellSample::bytes_per_nonzero(const SellLayout& layout, double value_bytes) const noexcept {
   if (nonzeros == 0) return 0.0;
   const double entry = layout.bytes_per_entry(value_bytes);
-  if (!is_jagged()) return entry * static_cast<double>(padded_nonzeros) / static_cast<double>(nonzeros);
-  constexpr double bytes_of_length = sizeof(std::uint16_t);
-  return entry + bytes_of_length * static_cast<double>(rows) / static_cast<double>(nonzeros);
+  if (!sorts()) return entry * static_cast<double>(padded_nonzeros) / static_cast<double>(nonzeros);
+  constexpr double bytes_of_order = sizeof(std::uint16_t);
+  return (entry * static_cast<double>(sorted_nonzeros) + bytes_of_order * static_cast<double>(rows)) /
+         static_cast<double>(nonzeros);
 }
 
 bool SellSample::pays(const SellLayout& layout, double value_bytes) const noexcept {
-  if (nonzeros == 0 || long_rows > 0 || is_jagged() || layout.columns != SellColumns::relative) return false;
-  return bytes_per_nonzero(layout, value_bytes) <= most_bytes_worth_sell * csr_entry_bytes(value_bytes);
+  if (nonzeros == 0 || long_rows > 0 || layout.columns != SellColumns::relative) return false;
+  const double most = sorts() ? most_bytes_worth_sorting : most_bytes_worth_sell;
+  return bytes_per_nonzero(layout, value_bytes) <= most * csr_entry_bytes(value_bytes);
 }
 
 }  // namespace tessera::detail

@@ -48,9 +48,16 @@ struct SellLayout {
 /// "16-bit relative columns, a dictionary of 200 values". \param distinct values of the dictionary, if there is one
 [[nodiscard]] std::string describe_layout(const SellLayout& layout, int distinct);
 
-/// What a plan says of itself. \param padding places per entry; 0: jagged
-[[nodiscard]] std::string describe_sell(const SellLayout& layout, int distinct, double padding, std::int64_t long_rows,
-                                        double bytes_per_nonzero);
+/// How rows lie in slices, and what that adds to them.
+struct SellPadding {
+  int window_rows = 0;  ///< that are sorted; 0: none are
+  double places_per_nonzero = 1.0;
+  double among_neighbours = 1.0;  ///< the same without sorting
+};
+
+/// What a plan says of itself.
+[[nodiscard]] std::string describe_sell(const SellLayout& layout, int distinct, const SellPadding& padding,
+                                        std::int64_t long_rows, double bytes_per_nonzero);
 
 /// Rows that slices cannot hold.
 struct UnslicedRows {
@@ -70,17 +77,17 @@ struct SellSample {
   std::int64_t far_rows = 0;         ///< with a column too far from the row's own
   std::int64_t long_rows = 0;        ///< longer than longest_sliced_row() of the mean
   std::int64_t padded_nonzeros = 0;  ///< places of these rows in slices of 32
+  std::int64_t sorted_nonzeros = 0;  ///< in the slices of a window of such rows, sorted
   ValueSample values;
 
   [[nodiscard]] SellLayout layout(bool is_pattern, bool is_double) const noexcept;
   /// Bytes of the matrix that a product would read per nonzero. \param value_bytes of a value in full, or 0
   [[nodiscard]] double bytes_per_nonzero(const SellLayout& layout, double value_bytes) const noexcept;
-  /// Whether padding would cost too much.
-  [[nodiscard]] bool is_jagged() const noexcept {
+  /// Whether rows would have to be sorted.
+  [[nodiscard]] bool sorts() const noexcept {
     return static_cast<double>(padded_nonzeros) > most_padding_of_sell * static_cast<double>(nonzeros);
   }
-  /// Whether `auto` should take it: much fewer bytes than in CSR, by columns in 16 bits, without long rows, and in
-  /// padded slices: ballots make jagged ones slower than MERBIT (bench/NOTES.md).
+  /// Whether `auto` should take it: much fewer bytes than in CSR, by columns in 16 bits, and without long rows.
   [[nodiscard]] bool pays(const SellLayout& layout, double value_bytes) const noexcept;
 };
 

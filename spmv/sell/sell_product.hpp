@@ -21,8 +21,9 @@ struct SellOperand {
   index_t rows = 0;
   SellShape shape;
   const offset_t* begin = nullptr;
-  const std::uint16_t* lengths = nullptr;  ///< where slices are jagged or there are long rows
-  const index_t* long_rows = nullptr;      ///< null, with their number, for all rows
+  const std::uint16_t* order = nullptr;      ///< of sorted rows
+  const std::uint32_t* long_bits = nullptr;  ///< where there are long rows
+  const index_t* long_rows = nullptr;        ///< null, with their number, for all rows
   std::int64_t long_count = 0;
   double mean = 0.0;  ///< nonzeros per row
   const index_t* columns = nullptr;

@@ -21,23 +21,31 @@ constexpr int warps_per_block = threads / warp_size;
 /// neighbouring rows.
 constexpr double mean_worth_staging = 9.0;
 
-/// A warp per 32 rows. Their first nonzero, lengths by slices, and how many are long.
-__global__ void __launch_bounds__(threads)
-    rows_of_slices_kernel(SlicedCsr csr, int rows_per_lane, std::int64_t groups, std::uint16_t* lengths,
-                          offset_t* csr_begin, offset_t* long_rows) {
+/// A warp per 32 neighbouring rows: their first nonzero, and lengths by slices.
+__global__ void __launch_bounds__(threads) neighbour_rows_kernel(SlicedCsr csr, int rows_per_lane, std::int64_t groups,
+                                                                 std::uint16_t* lengths, offset_t* csr_begin) {
   const std::int64_t group = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_size;
   if (group >= groups) return;
   const auto lane = static_cast<int>(threadIdx.x % warp_size);
   const std::int64_t row = group * warp_size + lane;
   offset_t whole = 0;
   const int length = csr.sliced_length(row, whole);
-  const bool is_long = whole > csr.limit;
   const std::int64_t place = (group / rows_per_lane * warp_size + lane) * rows_per_lane + group % rows_per_lane;
-  lengths[place] = is_long ? length_of_long_row : static_cast<std::uint16_t>(length);
-  const unsigned are_long = __ballot_sync(full_warp, is_long ? 1 : 0);
-  if (lane != 0) return;
-  csr_begin[group] = csr.offsets[row < csr.rows ? row : csr.rows];
-  long_rows[group] = __popc(are_long);
+  lengths[place] = whole > csr.limit ? length_of_long_row : static_cast<std::uint16_t>(length);
+  if (lane == 0) csr_begin[group] = csr.offsets[row < csr.rows ? row : csr.rows];
+}
+
+/// A warp per 32 rows: which of them are long, and how many.
+__global__ void __launch_bounds__(threads)
+    mark_long_rows_kernel(SlicedCsr csr, std::int64_t groups, std::uint32_t* bits, offset_t* counts) {
+  const std::int64_t group = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_size;
+  if (group >= groups) return;
+  offset_t whole = 0;
+  static_cast<void>(csr.sliced_length(group * warp_size + threadIdx.x % warp_size, whole));
+  const unsigned are_long = __ballot_sync(full_warp, whole > csr.limit ? 1 : 0);
+  if (threadIdx.x % warp_size != 0) return;
+  bits[group] = are_long;
+  counts[group] = __popc(are_long);
 }
 
 __global__ void __launch_bounds__(threads)
@@ -56,33 +64,30 @@ __global__ void __launch_bounds__(threads)
   lengths[at] = static_cast<index_t>(whole);
 }
 
-/// A warp per slice, or per 32 rows of jagged ones: its places.
+/// A warp per slice: its places; 0 for the one beyond the end.
 __global__ void __launch_bounds__(threads)
-    places_kernel(SlicedCsr csr, int groups_per_slice, bool jagged, std::int64_t slices, offset_t* places) {
+    places_kernel(const std::uint16_t* lengths, int rows_per_lane, std::int64_t slices, offset_t* places) {
   const std::int64_t slice = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_size;
   if (slice > slices) return;
   const auto lane = static_cast<int>(threadIdx.x % warp_size);
   int width = 0;
-  int sum = 0;
-  for (int r = 0; r < groups_per_slice; ++r) {
-    offset_t whole = 0;
-    const std::int64_t row = (slice * groups_per_slice + r) * warp_size + lane;
-    const int length = csr.sliced_length(row, whole);
-    width = width > length ? width : length;
-    sum += length;
+  for (int r = 0; r < rows_per_lane && slice < slices; ++r) {
+    const std::uint16_t length = lengths[(slice * rows_per_lane + r) * warp_size + lane];
+    if (length != length_of_long_row && width < length) width = length;
   }
   width = most_of_lanes(width);
-  sum = sum_over_lanes(sum);
-  if (lane == 0) places[slice] = jagged ? sum : offset_t{width} * warp_size * groups_per_slice;
+  if (lane == 0) places[slice] = offset_t{width} * warp_size * rows_per_lane;
 }
 
 /// What fills read of SellSlices.
 struct SlicePlaces {
   index_t rows;
   int rows_per_lane;
-  bool jagged;
+  int window_rows;
   index_t width;
   const std::uint16_t* lengths;
+  const std::uint16_t* order;
+  const std::uint32_t* csr_first;
   const offset_t* csr_begin;
   const offset_t* begin;
   const index_t* long_rows;
@@ -95,24 +100,26 @@ struct LaneOfSlice {
   std::int64_t row;
   int length = 0;      ///< 0 for a long one, and beyond the end
   offset_t first = 0;  ///< its first nonzero in CSR
-  offset_t base = 0;   ///< first place of the slice, jagged: of the 32 rows
-  int width = 0;       ///< of the slice, jagged: of the 32 rows
-  int r = 0;           ///< which row of its lane
+  offset_t base = 0;   ///< first place of the slice
+  int width = 0;
+  int r = 0;  ///< which row of its lane
 
   /// Every lane must call.
-  __device__ LaneOfSlice(const SlicePlaces& p, std::int64_t group) : row(group * warp_size + threadIdx.x % warp_size) {
+  __device__ LaneOfSlice(const SlicePlaces& p, std::int64_t group)
+      : row(group * warp_size + threadIdx.x % warp_size), r(static_cast<int>(group % p.rows_per_lane)) {
     const std::int64_t slice = group / p.rows_per_lane;
-    r = static_cast<int>(group % p.rows_per_lane);
-    const auto lane = static_cast<int>(threadIdx.x % warp_size);
-    const std::uint16_t kept = p.lengths[(slice * warp_size + lane) * p.rows_per_lane + r];
-    const bool is_long = kept == length_of_long_row;
-    length = is_long ? 0 : kept;
-    const int whole = is_long ? length_of(p, static_cast<index_t>(row)) : length;
-    first = p.csr_begin[group] + sum_up_to_lane(whole) - whole;
-    if (p.jagged) {
-      base = p.begin[group];
-      width = most_of_lanes(length);
-    } else if (p.begin == nullptr) {
+    const std::int64_t own = (slice * warp_size + threadIdx.x % warp_size) * p.rows_per_lane + r;
+    const std::uint16_t kept = p.lengths[own];
+    length = kept == length_of_long_row ? 0 : kept;
+    if (p.order != nullptr) {
+      const std::int64_t window = group * warp_size / p.window_rows;
+      row = window * p.window_rows + p.order[own];
+      first = p.csr_begin[window] + p.csr_first[own];
+    } else {
+      const int whole = kept == length_of_long_row ? length_of(p, static_cast<index_t>(row)) : length;
+      first = p.csr_begin[group] + sum_up_to_lane(whole) - whole;
+    }
+    if (p.begin == nullptr) {
       width = p.width;
       base = slice * width * (warp_size * p.rows_per_lane);
     } else {
@@ -132,23 +139,15 @@ struct LaneOfSlice {
   }
 };
 
-/// Puts entry k of each row where it belongs. Every lane must call.
+/// Puts entry k of the row of a lane where it belongs.
 template <class Store>
 __device__ void put(const SlicePlaces& p, const LaneOfSlice& own, int k, const typename Store::From& entry,
-                    const Store& store, offset_t& jagged_place) {
+                    const Store& store) {
   const auto lane = static_cast<int>(threadIdx.x % warp_size);
-  const bool there = k < own.length;
-  if (p.jagged) {
-    const unsigned all = __ballot_sync(full_warp, there ? 1 : 0);
-    const offset_t place = jagged_place + __popc(all & ((1u << lane) - 1));
-    if (there) store.store(place, own.row, entry);
-    jagged_place += __popc(all);
-    return;
-  }
   // Wide entries: row after row of a lane, each by one load of a warp. Narrow ones: the rows of a lane by one load.
   const int within = Store::narrow ? (k * warp_size + lane) * p.rows_per_lane + own.r
                                    : (k * p.rows_per_lane + own.r) * warp_size + lane;
-  if (there) {
+  if (k < own.length) {
     store.store(own.base + within, own.row, entry);
   } else {
     store.pad(own.base + within);
@@ -165,7 +164,6 @@ __global__ void __launch_bounds__(threads)
   if (group >= groups) return;
   const auto lane = static_cast<int>(threadIdx.x % warp_size);
   const LaneOfSlice own(p, group);
-  offset_t jagged_place = own.base;
   if constexpr (Staged) {
     auto& tile = staged[threadIdx.x / warp_size];
     for (int k0 = 0; k0 < own.width; k0 += warp_size) {
@@ -179,7 +177,7 @@ __global__ void __launch_bounds__(threads)
       const int count = own.width - k0 < warp_size ? own.width - k0 : warp_size;
       for (int k = 0; k < count; ++k) {
         const From entry = k0 + k < own.length ? tile[lane][k] : From{0};
-        put(p, own, k0 + k, entry, store, jagged_place);
+        put(p, own, k0 + k, entry, store);
       }
       __syncwarp();
     }
@@ -187,7 +185,7 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll 4
     for (int k = 0; k < own.width; ++k) {
       const From entry = k < own.length ? from[own.first + k] : From{0};
-      put(p, own, k, entry, store, jagged_place);
+      put(p, own, k, entry, store);
     }
   }
 }
@@ -234,21 +232,30 @@ void fill(const Device& device, const SellSlices& slices, const typename Store::
           const Store& store) {
   const std::int64_t groups = slices.shape.slices(slices.rows) * slices.shape.rows_per_lane;
   if (groups == 0 || slices.shape.places == 0) return;
-  const SlicePlaces places{slices.rows,
-                           slices.shape.rows_per_lane,
-                           slices.shape.jagged,
-                           slices.shape.width,
-                           slices.lengths.data(),
-                           slices.csr_begin.data(),
-                           slices.begin.data(),
-                           slices.long_rows.data(),
-                           slices.long_lengths.data(),
-                           slices.long_rows.size()};
+  const SlicePlaces places{
+      slices.rows,           slices.shape.rows_per_lane, slices.shape.window_rows,   slices.shape.width,
+      slices.lengths.data(), slices.order.data(),        slices.csr_first.data(),    slices.csr_begin.data(),
+      slices.begin.data(),   slices.long_rows.data(),    slices.long_lengths.data(), slices.long_rows.size()};
   const DeviceGuard current(device);
   const Grid grid{blocks_for(groups, warps_per_block), threads};
   const bool staged = static_cast<double>(nnz) >= mean_worth_staging * slices.rows;
   launch("entries by slices", Context::of(device), grid,
          staged ? fill_slices_kernel<Store, true> : fill_slices_kernel<Store, false>, places, groups, from, store);
+}
+
+/// Numbers, lengths and bits of long rows.
+void find_long_rows(const Device& device, const SlicedCsr& csr, std::int64_t count, SellSlices& to) {
+  const Context& context = Context::of(device);
+  const std::int64_t groups = to.shape.slices(to.rows) * to.shape.rows_per_lane;
+  const Grid grid{blocks_for(groups, warps_per_block), threads};
+  to.long_bits = Array<std::uint32_t>(groups, Init::none, device);
+  Array<offset_t> before(groups, Init::none, device);
+  launch("bits of long rows", context, grid, mark_long_rows_kernel, csr, groups, to.long_bits.data(), before.data());
+  exclusive_sum_on_device(device, before.span());
+  to.long_rows = Array<index_t>(count, Init::none, device);
+  to.long_lengths = Array<index_t>(count, Init::none, device);
+  launch("long rows", context, grid, collect_long_rows_kernel, csr, groups, static_cast<const offset_t*>(before.data()),
+         to.long_rows.data(), to.long_lengths.data());
 }
 
 }  // namespace
@@ -264,25 +271,24 @@ SellSlices make_sell_slices(const Device& device, std::span<const offset_t> row_
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
   const SlicedCsr csr{result.rows, census.long_rows.limit, row_offsets.data()};
-  const Grid of_groups{blocks_for(groups, warps_per_block), threads};
   result.lengths = Array<std::uint16_t>(groups * warp_size, Init::none, device);
-  result.csr_begin = Array<offset_t>(groups, Init::none, device);
-  Array<offset_t> long_before(groups, Init::none, device);
-  launch("rows of slices", context, of_groups, rows_of_slices_kernel, csr, shape.rows_per_lane, groups,
-         result.lengths.data(), result.csr_begin.data(), long_before.data());
-  if (census.long_rows.count > 0) {
-    exclusive_sum_on_device(device, long_before.span());
-    result.long_rows = Array<index_t>(census.long_rows.count, Init::none, device);
-    result.long_lengths = Array<index_t>(census.long_rows.count, Init::none, device);
-    launch("long rows", context, of_groups, collect_long_rows_kernel, csr, groups,
-           static_cast<const offset_t*>(long_before.data()), result.long_rows.data(), result.long_lengths.data());
+  if (shape.sorted()) {
+    sort_sell_rows(device, row_offsets, census, result);
+  } else {
+    result.csr_begin = Array<offset_t>(groups, Init::none, device);
+    launch("rows of slices", context, Grid{blocks_for(groups, warps_per_block), threads}, neighbour_rows_kernel, csr,
+           shape.rows_per_lane, groups, result.lengths.data(), result.csr_begin.data());
   }
-  if (!shape.jagged && shape.width > 0) return result;
-  const std::int64_t parts = shape.jagged ? groups : slices;
-  result.begin = Array<offset_t>(parts + 1, Init::none, device);
-  launch("places of slices", context, Grid{blocks_for(parts + 1, warps_per_block), threads}, places_kernel, csr,
-         shape.jagged ? 1 : shape.rows_per_lane, shape.jagged, parts, result.begin.data());
-  exclusive_sum_on_device(device, result.begin.span());
+  if (census.long_rows.count > 0) find_long_rows(device, csr, census.long_rows.count, result);
+  if (shape.width > 0) return result;
+  result.begin = Array<offset_t>(slices + 1, Init::none, device);
+  launch("places of slices", context, Grid{blocks_for(slices + 1, warps_per_block), threads}, places_kernel,
+         static_cast<const std::uint16_t*>(result.lengths.data()), shape.rows_per_lane, slices, result.begin.data());
+  if (shape.sorted()) {
+    result.shape.places = exclusive_sum(device, result.begin.span());
+  } else {
+    exclusive_sum_on_device(device, result.begin.span());
+  }
   return result;
 }
 

@@ -1,4 +1,5 @@
-// Sliced ELL on a GPU: every layout of columns and values, padded and jagged, with long rows, and values that change.
+// Sliced ELL on a GPU: every layout of columns and values, slices of neighbours and of sorted rows, with long rows, and
+// values that change.
 #include "core/cuda/context.hpp"
 #include "spmv/plan_internals.hpp"
 #include "spmv/selection.hpp"
@@ -8,6 +9,12 @@
 #include "tests/spmv/sliced_matrices.hpp"
 #include "tests/spmv/value_dictionaries.hpp"
 #include "tests/support/compare.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <iomanip>
+#include <numeric>
+#include <sstream>
 
 namespace tessera {
 
@@ -40,6 +47,14 @@ class CudaSell : public testing::CudaTest {
   [[nodiscard]] static std::string reason(const Csr<T>& matrix, bool fp32_values = false) {
     return CudaProduct<T>(matrix, options(fp32_values)).plan().info().reason;
   }
+  /// Rows from which windows have their full size.
+  [[nodiscard]] static index_t rows_of_large_windows() {
+    return sell_windows_per_multiprocessor * multiprocessors() * largest_sell_window;
+  }
+  [[nodiscard]] static std::size_t window_rows(index_t rows, int rows_per_lane) {
+    return static_cast<std::size_t>(cuda::sell_window_rows(rows, rows_per_lane, multiprocessors()));
+  }
+  [[nodiscard]] static int multiprocessors() { return cuda::Context::of(testing::CudaTest::gpu()).multiprocessors(); }
   [[nodiscard]] static std::string refusal(const Csr<T>& matrix) {
     try {
       const CudaProduct<T> product(matrix, options());
@@ -52,7 +67,7 @@ class CudaSell : public testing::CudaTest {
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(CudaSell, Types);
 
-TYPED_TEST(CudaSell, EveryWidthOfPaddedSlices) {
+TYPED_TEST(CudaSell, EveryWidthOfSlices) {
   for (const index_t width : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 18, 27, 40, 200}) {
     SCOPED_TRACE("width " + std::to_string(width));
     this->check(testing::rows_of_width(testing::repetitions(1500, 300), width));
@@ -60,7 +75,7 @@ TYPED_TEST(CudaSell, EveryWidthOfPaddedSlices) {
   }
 }
 
-TYPED_TEST(CudaSell, EveryWidthOfJaggedSlices) {
+TYPED_TEST(CudaSell, EveryWidthOfSortedSlices) {
   for (const index_t width : {1, 2, 4, 5, 9, 10, 18, 27, 60}) {
     SCOPED_TRACE("width " + std::to_string(width));
     const auto lengths = testing::irregular_lengths(testing::repetitions(1500, 300), width);
@@ -80,14 +95,109 @@ TYPED_TEST(CudaSell, SlicesOfDifferentWidths) {
   }
 }
 
-TYPED_TEST(CudaSell, EveryNumberOfRowsAroundSlices) {
+TYPED_TEST(CudaSell, EveryNumberOfRowsAroundSlicesAndWindows) {
   for (const index_t width : {3, 7}) {
-    for (const index_t rows : {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1023, 1024, 1025}) {
+    for (const index_t rows : {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1024, 2049}) {
       SCOPED_TRACE("rows " + std::to_string(rows) + ", width " + std::to_string(width));
       this->check(testing::rows_of_width(rows, width));
       this->check(testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(rows, width), 40));
       ASSERT_FALSE(this->HasFatalFailure());
     }
+  }
+}
+
+/// Padding by the definition: rows of each window sorted, each slice as wide as its longest row.
+double places_per_nonzero(const std::vector<index_t>& lengths, std::size_t window, std::size_t slice) {
+  std::vector<index_t> ordered = lengths;
+  ordered.resize((lengths.size() + window - 1) / window * window);
+  std::size_t places = 0;
+  for (std::size_t begin = 0; begin < ordered.size(); begin += window) {
+    std::sort(&ordered[begin], &ordered[begin] + window, std::greater<>());
+    for (std::size_t i = begin; i < begin + window; i += slice) {
+      places += slice * static_cast<std::size_t>(*std::max_element(&ordered[i], &ordered[i] + slice));
+    }
+  }
+  return static_cast<double>(places) /
+         static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), offset_t{0}));
+}
+
+TYPED_TEST(CudaSell, RowsAreSortedWhereNeighboursDifferInLength) {
+  const auto percent = [](double ratio) {
+    std::ostringstream text;
+    text << std::setprecision(2) << 100.0 * (ratio - 1.0) << " %";
+    return text.str();
+  };
+  for (const index_t rows : {2000, this->rows_of_large_windows() + 100}) {
+    for (const index_t longest : {4, 16}) {
+      const std::size_t slice = longest == 4 ? 128 : 64;
+      const std::size_t window = this->window_rows(rows, longest == 4 ? 4 : 2);
+      EXPECT_EQ(window, rows > 2000 ? 2048 : 8 * slice);
+      const auto lengths = testing::irregular_lengths(rows, longest);
+      const std::string why = this->reason(testing::rows_near_diagonal<TypeParam>(lengths, 1000));
+      const std::string expected = "slices padded by " + percent(places_per_nonzero(lengths, window, slice)) + ", by " +
+                                   percent(places_per_nonzero(lengths, slice, slice)) +
+                                   " without sorting rows in windows of " + std::to_string(window);
+      EXPECT_NE(why.find(expected), std::string::npos) << why;
+    }
+  }
+  std::vector<index_t> hardly(5000, 3);
+  for (std::size_t i = 0; i < hardly.size(); i += 2500) hardly[i] = 4;
+  const std::string why = this->reason(testing::rows_near_diagonal<TypeParam>(hardly, 2500));
+  EXPECT_EQ(why.find("sorting"), std::string::npos) << why;
+}
+
+TYPED_TEST(CudaSell, SamplePredictsThePaddingOfSortedRows) {
+  // Whole windows: the sample knows nothing of the last one.
+  for (const index_t rows : {10240, this->rows_of_large_windows()}) {
+    for (const index_t longest : {4, 16}) {
+      const auto lengths = testing::irregular_lengths(rows, longest);
+      const auto matrix = testing::rows_near_diagonal<TypeParam>(lengths, 100);
+      const SellSample sample = cuda::sample_for_sell(matrix.to(this->gpu()).view(), this->gpu());
+      EXPECT_EQ(sample.rows, 4096);
+      EXPECT_TRUE(sample.sorts());
+      const std::size_t window = this->window_rows(rows, longest == 4 ? 4 : 2);
+      EXPECT_NEAR(static_cast<double>(sample.sorted_nonzeros) / static_cast<double>(sample.nonzeros),
+                  places_per_nonzero(lengths, window, longest == 4 ? 128 : 64), 0.02);
+    }
+  }
+}
+
+/// The same rows in another order, sorted by the caller, so that slices hold neighbours.
+TYPED_TEST(CudaSell, SortingRowsChangesNoBit) {
+  for (const auto& [rows, longest] : {std::pair{10240, 4}, {10240, 14}, {this->rows_of_large_windows() + 50, 4}}) {
+    auto lengths = testing::irregular_lengths(rows, longest);
+    lengths[11] = lengths[4444] = 300;
+    const auto matrix = testing::rows_near_diagonal<TypeParam>(lengths, 2500);
+    std::vector<index_t> order(lengths.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) {
+      return lengths[static_cast<std::size_t>(a)] < lengths[static_cast<std::size_t>(b)];
+    });
+    for (const Kept kept : all_kept) {
+      const auto original = testing::with_values_that_allow(matrix, kept);
+      const auto reordered = testing::rows_in_order(original, order);
+      const CudaProduct<TypeParam> sorted_here(original, this->options());
+      const CudaProduct<TypeParam> sorted_before(reordered, this->options());
+      ASSERT_NE(sorted_here.plan().info().reason.find("without sorting"), std::string::npos);
+      ASSERT_EQ(sorted_before.plan().info().reason.find("without sorting"), std::string::npos);
+      const auto x = testing::random_vector<TypeParam>(matrix.cols(), 3);
+      const std::vector<TypeParam> here = sorted_here.apply(x);
+      const std::vector<TypeParam> before = sorted_before.apply(x);
+      std::vector<TypeParam> expected;
+      expected.reserve(order.size());
+      for (const index_t row : order) expected.push_back(here[static_cast<std::size_t>(row)]);
+      ASSERT_TRUE(testing::same_bytes(constant(before), constant(expected)));
+    }
+  }
+}
+
+/// Several windows per block, and in fp64 more shared memory than a block gets without asking.
+TYPED_TEST(CudaSell, AllProductsOfLargeWindows) {
+  const auto lengths = testing::irregular_lengths(this->rows_of_large_windows() + 50, 4);
+  const auto matrix = testing::rows_near_diagonal<TypeParam>(lengths, 100);
+  for (const Kept kept : {Kept::codes, Kept::in_full}) {
+    testing::check_all_products(
+        CudaProduct<TypeParam>(testing::with_values_that_allow(matrix, kept, 255), this->options()));
   }
 }
 
@@ -164,11 +274,11 @@ TYPED_TEST(CudaSell, CodesKeepEveryBit) {
 }
 
 TYPED_TEST(CudaSell, LongRowsWhereverSlicesMeet) {
-  for (const bool jagged : {false, true}) {
+  for (const bool sorted : {false, true}) {
     for (const index_t length : {65, 200, 1500}) {
-      SCOPED_TRACE("length " + std::to_string(length) + (jagged ? ", jagged" : ""));
+      SCOPED_TRACE("length " + std::to_string(length) + (sorted ? ", sorted" : ""));
       std::vector<index_t> lengths = testing::irregular_lengths(2000, 6);
-      if (!jagged) lengths.assign(2000, 5);
+      if (!sorted) lengths.assign(2000, 5);
       for (const index_t row : {0, 31, 32, 127, 128, 129, 640, 1998, 1999}) {
         lengths[static_cast<std::size_t>(row)] = length;
       }
@@ -336,8 +446,10 @@ TYPED_TEST(CudaSell, IsChosenWhereASampleTakesHalfTheBytes) {
       << often.reason;
   EXPECT_NE(chosen(coded, 20).algorithm, SpmvAlgorithm::sell);
   EXPECT_NE(chosen(testing::with_values_that_allow(structure, Kept::in_full), 1000).algorithm, SpmvAlgorithm::sell);
-  const auto jagged = testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(300000, 16), 1000);
-  EXPECT_NE(chosen(testing::with_values_that_allow(jagged, Kept::codes), 1000).algorithm, SpmvAlgorithm::sell);
+  // 3 bytes and two per row of 12 or of 8.
+  const auto sorted = testing::rows_near_diagonal<TypeParam>(testing::irregular_lengths(300000, 16), 1000);
+  EXPECT_EQ(chosen(testing::with_values_that_allow(sorted, Kept::codes), 1000).algorithm == SpmvAlgorithm::sell,
+            sizeof(TypeParam) == 8);
   const auto far = testing::rows_near_diagonal<TypeParam>(std::vector<index_t>(300000, 8), 100000);
   EXPECT_NE(chosen(testing::with_values_that_allow(far, Kept::codes), 1000).algorithm, SpmvAlgorithm::sell);
 }

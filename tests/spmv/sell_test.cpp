@@ -26,6 +26,12 @@ TEST(SellTuning, RowsInSlicesFollowTheMean) {
   EXPECT_EQ(longest_sliced_row(5000), 1024);
   EXPECT_EQ(cuda::sell_rows_per_lane(cuda::sell_short_chunk), 4);
   EXPECT_EQ(cuda::sell_rows_per_lane(cuda::sell_long_chunk), 2);
+  // From a slice for each of eight warps of a block to 2048 rows.
+  EXPECT_EQ(cuda::sell_window_rows(1000, 4, 132), 1024);
+  EXPECT_EQ(cuda::sell_window_rows(1000, 2, 132), 512);
+  EXPECT_EQ(cuda::sell_window_rows(2 * 132 * 1024 - 1, 2, 132), 512);
+  EXPECT_EQ(cuda::sell_window_rows(2 * 132 * 1024, 2, 132), 1024);
+  EXPECT_EQ(cuda::sell_window_rows(2 * 132 * 2048, 2, 132), 2048);
   // The dictionary and its copies fit into the shared memory that every block has.
   EXPECT_LE((most_dictionary_values + 1) * cuda::dictionary_copies<double> * 8, 48 * 1024);
   EXPECT_LE((most_dictionary_values + 1) * cuda::dictionary_copies<float> * 4, 48 * 1024);
@@ -42,17 +48,20 @@ TEST(SellLayout, BytesOfAnEntry) {
 }
 
 TEST(SellSample, PaysWhereHalfTheBytesAreLeft) {
-  SellSample sample{4096, 40960, 0, 0, 41000, {200, 4096}};
+  SellSample sample{4096, 40960, 0, 0, 41000, 41000, {200, 4096}};
   const auto pays = [&](double value_bytes) {
     return sample.pays(sample.layout(value_bytes == 0.0, value_bytes == 8.0), value_bytes);
   };
   EXPECT_TRUE(pays(8));
   EXPECT_TRUE(pays(4));
   EXPECT_TRUE(pays(0));
-  sample.padded_nonzeros = 80000;  // jagged: a length per row more
-  EXPECT_DOUBLE_EQ(sample.bytes_per_nonzero(sample.layout(false, true), 8), 3.2);
-  EXPECT_FALSE(pays(8));
-  EXPECT_FALSE(pays(0));
+  sample.padded_nonzeros = 80000;  // sorted: two bytes per row more
+  EXPECT_DOUBLE_EQ(sample.bytes_per_nonzero(sample.layout(false, true), 8), 3.0 * 41000 / 40960 + 0.2);
+  EXPECT_TRUE(pays(8));
+  EXPECT_FALSE(pays(4)) << "3.2 bytes of 8, though .51 of them would do for neighbours";
+  EXPECT_FALSE(pays(0)) << "2.2 bytes of 4";
+  sample.sorted_nonzeros = 81920;
+  EXPECT_FALSE(pays(8)) << "6.2 bytes of 12";
   sample.values.distinct = 256;
   sample.values.not_as_float = 0;
   sample.padded_nonzeros = 41000;

@@ -73,6 +73,27 @@ template <class T>
   return lengths;
 }
 
+/// Row i is row order[i] of the matrix.
+template <class T>
+[[nodiscard]] Csr<T> rows_in_order(const Csr<T>& matrix, const std::vector<index_t>& order) {
+  const CsrView<T> a = matrix.view();
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  std::vector<T> values;
+  for (const index_t row : order) {
+    const auto begin = a.row_offsets[static_cast<std::size_t>(row)];
+    const auto end = a.row_offsets[static_cast<std::size_t>(row) + 1];
+    columns.insert(columns.end(), a.columns.begin() + begin, a.columns.begin() + end);
+    if (!a.is_pattern()) values.insert(values.end(), a.values.begin() + begin, a.values.begin() + end);
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  const auto rows = static_cast<index_t>(order.size());
+  auto kept_offsets = Array<offset_t>::copy_of(offsets);
+  auto kept_columns = Array<index_t>::copy_of(columns);
+  if (a.is_pattern()) return Csr<T>::pattern(rows, a.cols, std::move(kept_offsets), std::move(kept_columns));
+  return Csr<T>(rows, a.cols, std::move(kept_offsets), std::move(kept_columns), Array<T>::copy_of(values));
+}
+
 /// One entry in each row, on the diagonal, but for one that lies `distance` after its row, or before if negative.
 template <class T>
 [[nodiscard]] Csr<T> one_column_at(index_t distance) {
