@@ -196,9 +196,6 @@ void find_figures(const Options& options, DoctorFindings& findings) {
 
 ExitCode doctor_command(const Options& options, const Invocation& invocation) {
   if (!options.words().empty()) throw UsageError(fmt::format("doctor takes no \"{}\"", options.words().front()));
-  if (options.given("device") && !options.flag("calibrate")) {
-    throw UsageError("--device names the GPU that --calibrate measures", "solve doctor tests all devices");
-  }
   OutputSettings outputs;
   outputs.json = options.text("json");
   check_outputs(outputs, {});

@@ -254,8 +254,8 @@ constexpr auto table = std::to_array<OptionSpec>({
      "auto|host|cuda"},
     {"device", 0, "Machine", inspect | convert | compare | spgemm, text, "NAME", "auto",
      "host, cuda or cuda:N; auto: the host", "", "auto|host|cuda"},
-    {"device", 0, "Machine", doctor, text, "NAME", "auto", "the GPU that --calibrate measures; auto: the first", "",
-     "auto|cuda"},
+    {"device", 0, "Machine", doctor, text, "NAME", "auto",
+     "the GPU that --calibrate measures, cuda or cuda:N; auto: the first", "", "auto|cuda"},
     {"ordering", 0, "Machine", run, text, "NAME", "auto",
      "numbering of the rows that several devices share out: natural, rcm (reverse Cuthill-McKee); auto: rcm where that "
      "halves a large halo (docs/scale.md)",
