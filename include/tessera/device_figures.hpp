@@ -41,7 +41,7 @@ struct DeviceFigures {
 [[nodiscard]] DeviceFigures device_figures(const Device& device);
 
 /// Measures the figures of a GPU by copies, gathers, a chain of loads and empty kernels, and uses them from now on.
-/// Takes a fraction of a second and up to 12 times the second-level cache of memory; the GPU should do nothing else.
+/// Takes memory of 12 times the second-level cache; the GPU should do nothing else.
 /// \throws NotSupported for the host, whose products are not predicted; OutOfMemory, CudaError
 DeviceFigures calibrate(const Device& device);
 
