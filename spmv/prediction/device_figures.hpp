@@ -11,6 +11,9 @@
 
 namespace tessera::detail {
 
+/// What of the second-level cache serves reads of x beside the stream of the matrix.
+inline constexpr double useful_part_of_cache = 0.6;
+
 /// What figures are derived from; 0 where the driver does not tell.
 struct GpuAttributes {
   std::string name;

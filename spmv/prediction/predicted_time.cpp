@@ -6,6 +6,7 @@
 #include "spmv/csr_vector/csr_vector_tuning.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/patterns/patterns.hpp"
+#include "spmv/prediction/device_figures.hpp"
 #include "spmv/sell/sell.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
 #include "tessera/tile_matrix.hpp"
@@ -25,9 +26,6 @@ constexpr double ms_per_ps = 1e-9;
 constexpr double ms_per_ns = 1e-6;
 constexpr double ms_per_us = 1e-3;
 constexpr double bytes_per_ms = 1e6;  ///< of 1 GB/s
-
-/// What of the second-level cache serves reads of x beside the stream of the matrix.
-constexpr double useful_part_of_cache = 0.6;
 
 /// Multiprocessors of the GPU on which work was measured.
 constexpr double measured_multiprocessors = 132.0;

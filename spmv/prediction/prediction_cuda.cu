@@ -96,13 +96,13 @@ class Calibration {
     figures.multiprocessors = context_.limits().multiprocessors;
     figures.l2_bytes = static_cast<double>(ask(cudaDevAttrL2CacheSize, device_.ordinal()));
     {
-      const Array<double> x(sizes_.memory_bytes / 8, Init::zero, device_);
-      figures.memory_gathers_per_ns = gathers_per_ns(x);
-      figures.copy_gbytes_per_s = copy_gbytes_per_s(x);
+      const Array<double> x(sizes_.cache_bytes / 8, Init::zero, device_);
+      figures.l2_gathers_per_ns = gathers_per_ns(x);
+      figures.l2_gbytes_per_s = read_gbytes_per_s(x);
     }
-    const Array<double> x(sizes_.cache_bytes / 8, Init::zero, device_);
-    figures.l2_gathers_per_ns = gathers_per_ns(x);
-    figures.l2_gbytes_per_s = read_gbytes_per_s(x);
+    const Array<double> x(sizes_.memory_bytes / 8, Init::zero, device_);
+    figures.memory_gathers_per_ns = misses_per_ns(gathers_per_ns(x), x.bytes(), figures);
+    figures.copy_gbytes_per_s = copy_gbytes_per_s(x);
     figures.launch_us = launch_us();
     figures.latency_ns = latency_ns();
     return figures;
@@ -144,6 +144,14 @@ class Calibration {
              batches, sink.data());
     });
     return 1e-6 * static_cast<double>(blocks) * per_block / ms;
+  }
+
+  /// The rate of gathers that all miss, from that of gathers of an x of which the cache holds a part.
+  [[nodiscard]] static double misses_per_ns(double rate, std::uint64_t x_bytes, const DeviceFigures& figures) {
+    const double held = detail::useful_part_of_cache * figures.l2_bytes / static_cast<double>(x_bytes);
+    const double ns_of_misses = 1.0 / rate - held / figures.l2_gathers_per_ns;
+    if (held > 0.5 || ns_of_misses <= 0.0) return rate;  // x is too small to tell
+    return (1.0 - held) / ns_of_misses;
   }
 
   [[nodiscard]] double launch_us() const {
