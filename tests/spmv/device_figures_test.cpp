@@ -39,7 +39,7 @@ std::string text_of_one() {
   figures.source = FigureSource::calibrated;
   figures.date = "2026-11-26T20:30:00Z";
   remember_figures(gpu_key(some_gpu()), figures);
-  const std::string text = export_device_figures();
+  std::string text = export_device_figures();
   forget_device_figures();
   return text;
 }
@@ -148,10 +148,10 @@ TEST_F(DeviceFiguresTest, OutOfRange) {
 }
 
 TEST_F(DeviceFiguresTest, OfAnotherVersionAreOutdated) {
-  std::string text = text_of_one();
+  const std::string text = text_of_one();
   // The checksum of a line of another version is right: written by that version's program.
-  const std::size_t version = text.find("\t", text.find('\n')) + 1;
-  const std::size_t end = text.find("\t", version);
+  const std::size_t version = text.find('\t', text.find('\n')) + 1;
+  const std::size_t end = text.find('\t', version);
   const std::string rest = "9.9.9" + text.substr(end, text.size() - end - 1);
   const ImportedFigures imported = import_device_figures("tessera device figures 1\n" + checked_figure_line(rest));
   EXPECT_EQ(imported.outdated, 1);

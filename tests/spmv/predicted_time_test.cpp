@@ -92,10 +92,13 @@ TEST(VectorReads, AreCountedAsBySets) {
         const index_t line = columns[static_cast<std::size_t>(sample.strips.begin(s) + k)] / 16;
         const bool is_new = seen.insert(line).second;
         lines += is_new ? 1 : 0;
-        if (k < 256)
-          near.insert(line / 16);
-        else if (is_new && !near.contains(line / 16 - 1) && !near.contains(line / 16) && !near.contains(line / 16 + 1))
+        const index_t place = line / 16;
+        const bool is_near = near.contains(place - 1) || near.contains(place) || near.contains(place + 1);
+        if (k < 256) {
+          near.insert(place);
+        } else if (is_new && !is_near) {
           ++far;
+        }
       }
     }
     const VectorReads reads = count_vector_reads(sample, 8);
