@@ -103,7 +103,11 @@ class Candidates {
     const std::span<const SpmvAlgorithm> known = spmv_algorithms(options.device);
     tried_.assign(known.begin(), known.end());
     if (options.device.is_host()) return;
-    predicted_ = predict_products(product_traits(a, options), device_figures(options.device));
+    try {
+      predicted_ = predict_products(product_traits(a, options), device_figures(options.device));
+    } catch (const OutOfMemory&) {  // of the samples: all are tried
+      return;
+    }
     std::erase_if(predicted_, [&](const PredictedProduct& each) {
       return std::find(known.begin(), known.end(), each.algorithm) == known.end() ||
              spmv_kernel_entry(each.algorithm).cuda.strongest < options.determinism;

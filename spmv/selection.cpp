@@ -275,16 +275,24 @@ std::unique_ptr<SpmvKernel<T>> make_chosen_kernel(const CsrView<T>& a, const Spm
   return make_kernel(a, options);
 }
 
-/// The predicted times of the kernel that `automatic` took and of the fastest other one.
+/// The predicted times of the kernel that `automatic` took and of the fastest other one; empty where the matrix is not
+/// worth them, or there is no memory for the sample.
 template <class T>
-PlannedKernel<T> with_prediction(PlannedKernel<T> planned, const CsrView<T>& a, const SpmvOptions& options) {
-  if (options.device.is_host() || a.nnz() < least_predicted) return planned;
+std::string predicted_times(const PlannedKernel<T>& planned, const CsrView<T>& a, const SpmvOptions& options) try {
+  if (options.device.is_host() || a.nnz() < least_predicted) return {};
   PlanInfo info;
   planned.kernel->describe(info);
   const ProductTraits traits = with_plan_bytes(sampled_traits(a, options), planned.algorithm, info.bytes);
   std::vector<PredictedProduct> predicted = predict_products(traits, device_figures(options.device));
   std::erase_if(predicted, [&](const PredictedProduct& each) { return !keeps_class(each.algorithm, options); });
-  const std::string text = describe_prediction(predicted, planned.algorithm);
+  return describe_prediction(predicted, planned.algorithm);
+} catch (const OutOfMemory&) {
+  return {};
+}
+
+template <class T>
+PlannedKernel<T> with_prediction(PlannedKernel<T> planned, const CsrView<T>& a, const SpmvOptions& options) {
+  const std::string text = predicted_times(planned, a, options);
   if (!text.empty()) planned.reason += "; " + text;
   return planned;
 }
