@@ -9,6 +9,7 @@
 #include "spmv/break_even.hpp"
 #include "spmv/common/enqueue_product.hpp"
 #include "spmv/measured_choices.hpp"
+#include "spmv/prediction/predicted_time.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
 #include "tessera/array.hpp"
@@ -35,6 +36,10 @@ constexpr double most_products_of_batch = 64.0;
 
 /// A kernel whose first batch takes this multiple of the best so far is not timed any further.
 constexpr double hopeless = 1.25;
+
+/// Nor is one built that is predicted to take this multiple of the least prediction. Of the products on record the
+/// fastest kernel is never predicted at more than 1.25 times the least (tests/spmv/recorded_products_test.cpp).
+constexpr double hopeless_prediction = 2.0;
 
 [[nodiscard]] int products_of_batch(double product_ms) {
   return static_cast<int>(std::clamp(std::ceil(batch_ms / std::max(product_ms, 1e-6)), 1.0, most_products_of_batch));
@@ -88,6 +93,61 @@ class TrialProducts {
   Array<ProductDots> sums_;
 };
 
+/// Which kernels a measured choice tries, in which order.
+class Candidates {
+ public:
+  /// Of the host, all. Of a GPU, those that are predicted, the fastest first, then the others. \param a on
+  /// options.device
+  template <class T>
+  Candidates(const CsrView<T>& a, const SpmvOptions& options) {
+    const std::span<const SpmvAlgorithm> known = spmv_algorithms(options.device);
+    tried_.assign(known.begin(), known.end());
+    if (options.device.is_host()) return;
+    try {
+      predicted_ = predict_products(product_traits(a, options), device_figures(options.device));
+    } catch (const OutOfMemory&) {  // of the samples: all are tried
+      return;
+    }
+    std::erase_if(predicted_, [&](const PredictedProduct& each) {
+      return std::find(known.begin(), known.end(), each.algorithm) == known.end() ||
+             spmv_kernel_entry(each.algorithm).cuda.strongest < options.determinism;
+    });
+    if (predicted_.empty()) return;
+    const double most = hopeless_prediction * predicted_.front().ms;
+    std::erase_if(tried_, [&](SpmvAlgorithm each) { return prediction_of(each) > most; });
+    std::stable_sort(tried_.begin(), tried_.end(),
+                     [&](SpmvAlgorithm one, SpmvAlgorithm other) { return prediction_of(one) < prediction_of(other); });
+    for (const PredictedProduct& each : predicted_) {
+      if (each.ms > most) left_out_.push_back(each);
+    }
+  }
+
+  [[nodiscard]] const std::vector<SpmvAlgorithm>& tried() const noexcept { return tried_; }
+
+  /// Part of a reason: "; predicted 0.289 ms, merbit 0.482 ms; too slow by prediction: sell 1.24 ms".
+  [[nodiscard]] std::string text(SpmvAlgorithm chosen) const {
+    std::string text = describe_prediction(predicted_, chosen);
+    if (!text.empty()) text = "; " + text;
+    for (const PredictedProduct& each : left_out_) {
+      text += fmt::format("{} {} {:.3g} ms", &each == left_out_.data() ? "; too slow by prediction:" : ",",
+                          to_string(each.algorithm), each.ms);
+    }
+    return text;
+  }
+
+ private:
+  /// Kernels without a prediction come last, and are tried.
+  [[nodiscard]] double prediction_of(SpmvAlgorithm algorithm) const {
+    const auto found = std::find_if(predicted_.begin(), predicted_.end(),
+                                    [algorithm](const PredictedProduct& each) { return each.algorithm == algorithm; });
+    return found == predicted_.end() ? hopeless_prediction * predicted_.front().ms : found->ms;
+  }
+
+  std::vector<SpmvAlgorithm> tried_;
+  std::vector<PredictedProduct> predicted_;
+  std::vector<PredictedProduct> left_out_;
+};
+
 template <class T>
 class Tournament {
  public:
@@ -128,11 +188,11 @@ class Tournament {
   }
 
   /// \param key by which the choice is remembered
-  [[nodiscard]] PlannedKernel<T> finish(std::string key) {
+  [[nodiscard]] PlannedKernel<T> finish(std::string key, const Candidates& candidates) {
     std::string text = fmt::format(", per product and set-up: {}", best_times_.text());
     for (const KernelTimes& times : losers_) text += ", " + times.text();
     if (losers_.empty()) text += ", which nothing else suits";
-    text += fmt::format("; least for {} products", options_.expected_applications);
+    text += fmt::format("; least for {} products", options_.expected_applications) + candidates.text(best_.algorithm);
     best_.reason = "measured" + text;
     remember_choice(std::move(key), {best_.algorithm, best_.algorithm == automatic_, std::move(text)});
     return std::move(best_);
@@ -232,9 +292,10 @@ PlannedKernel<T> measure_kernels(const CsrView<T>& a, const CsrView<T>& on_host,
   if (std::optional<PlannedKernel<T>> remembered = plan_remembered(a, on_host, options, key)) {
     return *std::move(remembered);
   }
+  const Candidates candidates(a, options);
   Tournament<T> tournament(a, on_host, options);
-  for (const SpmvAlgorithm algorithm : spmv_algorithms(options.device)) tournament.challenge(algorithm);
-  return tournament.finish(std::move(key));
+  for (const SpmvAlgorithm algorithm : candidates.tried()) tournament.challenge(algorithm);
+  return tournament.finish(std::move(key), candidates);
 }
 
 template PlannedKernel<float> measure_kernels(const CsrView<float>&, const CsrView<float>&, const SpmvOptions&);

@@ -12,6 +12,7 @@
 #include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/measured_choice.hpp"
 #include "spmv/patterns/patterns.hpp"
+#include "spmv/prediction/predicted_time.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/sell/sell.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
@@ -49,6 +50,9 @@ constexpr offset_t most_of_short_chains = 2'000'000;
 
 /// Products from which tiles and slices pay: set-up takes the time of one product, and each saves about a third.
 constexpr std::int64_t applications_worth_slices = 5;
+
+/// On a GPU, nonzeros from which the reason has predicted times: they take a sample, of a few tenths of a millisecond.
+constexpr offset_t least_predicted = 10'000'000;
 
 struct LongestRow {
   offset_t length = 0;
@@ -271,6 +275,28 @@ std::unique_ptr<SpmvKernel<T>> make_chosen_kernel(const CsrView<T>& a, const Spm
   return make_kernel(a, options);
 }
 
+/// The predicted times of the kernel that `automatic` took and of the fastest other one; empty where the matrix is not
+/// worth them, or there is no memory for the sample.
+template <class T>
+std::string predicted_times(const PlannedKernel<T>& planned, const CsrView<T>& a, const SpmvOptions& options) try {
+  if (options.device.is_host() || a.nnz() < least_predicted) return {};
+  PlanInfo info;
+  planned.kernel->describe(info);
+  const ProductTraits traits = with_plan_bytes(sampled_traits(a, options), planned.algorithm, info.bytes);
+  std::vector<PredictedProduct> predicted = predict_products(traits, device_figures(options.device));
+  std::erase_if(predicted, [&](const PredictedProduct& each) { return !keeps_class(each.algorithm, options); });
+  return describe_prediction(predicted, planned.algorithm);
+} catch (const OutOfMemory&) {
+  return {};
+}
+
+template <class T>
+PlannedKernel<T> with_prediction(PlannedKernel<T> planned, const CsrView<T>& a, const SpmvOptions& options) {
+  const std::string text = predicted_times(planned, a, options);
+  if (!text.empty()) planned.reason += "; " + text;
+  return planned;
+}
+
 void check_named_kernel(const SpmvOptions& options) {
   const SpmvKernelEntry& entry = spmv_kernel_entry(options.algorithm);
   const SpmvBackend& backend = entry.on(options.device);
@@ -349,14 +375,15 @@ PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, con
   Refused refused;
   while (refused.add(selection.algorithm)) {
     try {
-      return {make_chosen_kernel(a, chosen, selection), chosen.algorithm, std::move(selection.reason)};
+      return with_prediction<T>({make_chosen_kernel(a, chosen, selection), chosen.algorithm, selection.reason}, a,
+                                chosen);
     } catch (const NotSupported&) {  // the matrix does not keep what its sample promised
     } catch (const OutOfMemory&) {   // for the matrix once more
     }
     selection = select_for_gpu(a, options, refused);
     chosen.algorithm = selection.algorithm;
   }
-  return {make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)};
+  return with_prediction<T>({make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)}, a, chosen);
 }
 
 template PlannedKernel<float> plan_kernel(const CsrView<float>&, const CsrView<float>&, const SpmvOptions&);

@@ -3,22 +3,15 @@
 #pragma once
 
 #include "spmv/common/kernel.hpp"
+#include "spmv/common/value_bytes.hpp"
 #include "spmv/sell/sell_layout.hpp"
 #include "tessera/spmv.hpp"
 
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 
 namespace tessera::detail {
-
-/// Bytes that a value takes in the plan; 0 for a pattern.
-template <class T>
-[[nodiscard]] double value_bytes_of(const CsrView<T>& a, const SpmvOptions& options) {
-  const bool as_float = options.fp32_values || std::is_same_v<T, float>;
-  return a.is_pattern() ? 0.0 : as_float ? sizeof(float) : sizeof(T);
-}
 
 /// A kernel and the sentence that says why.
 struct SpmvSelection {

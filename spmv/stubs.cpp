@@ -6,10 +6,14 @@
 #include "spmv/matrix_hash.hpp"
 #include "spmv/multi_vector/panel_product.hpp"
 #include "spmv/patterns/patterns.hpp"
+#include "spmv/prediction/device_figures.hpp"
+#include "spmv/prediction/matrix_sample.hpp"
 #include "spmv/registry.hpp"
 #include "spmv/residual/residual.hpp"
 #include "spmv/sell/sell.hpp"
 #include "tessera/error.hpp"
+
+#include <fmt/format.h>
 
 namespace tessera {
 
@@ -34,6 +38,19 @@ detail::HashSum sum_hash_terms(const Device& device, const detail::HashTerms<T>&
 }
 template detail::HashSum sum_hash_terms(const Device&, const detail::HashTerms<float>&, std::int64_t, std::int64_t);
 template detail::HashSum sum_hash_terms(const Device&, const detail::HashTerms<double>&, std::int64_t, std::int64_t);
+
+RowLengths row_lengths(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
+
+detail::GpuAttributes gpu_attributes(int ordinal) {
+  throw DeviceUnavailable(fmt::format("no figures of cuda:{}: this build has no CUDA backend", ordinal));
+}
+
+DeviceFigures measure_figures(const Device& device, const detail::CalibrationSizes& /*sizes*/) { refuse(device); }
+
+void copy_sample(std::span<const offset_t> /*row_offsets*/, std::span<const index_t> /*columns*/, const Device& device,
+                 detail::MatrixSample& /*sample*/) {
+  refuse(device);
+}
 
 WholeProduct whole_product(const Device& device, std::span<const offset_t> /*row_offsets*/) { refuse(device); }
 

@@ -135,8 +135,11 @@ constexpr auto table = std::to_array<CommandSpec>(
       "  solve tune A.mtx -o A.toml                     then: solve -c A.toml A.mtx\n"
       "  solve tune --poisson2d 60 --budget 5s -o grid.toml\n"},
      {"doctor", "capabilities of this build and this machine, and a short self-test", "", "",
-      "usage: solve doctor [options]\n", "  0 everything works    2 usage    8 the self-test failed\n",
-      "  solve doctor\n  solve doctor --json\n"},
+      "usage: solve doctor [options]\n",
+      "  0 everything works    2 usage    5 bad output file    7 no GPU to calibrate\n"
+      "  8 the self-test failed\n",
+      "  solve doctor\n  solve doctor --json\n"
+      "  solve doctor --calibrate                       figures of this GPU, for predictions\n"},
      {"list", "list methods, preconds, kernels, formats or generators", "methods|preconds|kernels|formats|generators",
       "", "usage: solve list [methods|preconds|kernels|formats|generators] [options]\n", "  0 listed    2 usage\n",
       "  solve list kernels\n  solve list --json\n"},

@@ -1,8 +1,10 @@
+#include "calibration_file.hpp"
 #include "commands.hpp"
 #include "engine.hpp"
 #include "errors.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
+#include "predicted_report.hpp"
 #include "report_json.hpp"
 #include "self_test.hpp"
 #include "summary_text.hpp"
@@ -10,6 +12,8 @@
 #include "core/thread_choice.hpp"
 #include "support/machine.hpp"
 #include "tessera/device.hpp"
+#include "tessera/device_figures.hpp"
+#include "tessera/error.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/text_file.hpp"
 #include "tessera/version.hpp"
@@ -17,6 +21,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,8 +35,12 @@ struct DoctorFindings {
   CudaSurvey cuda;
   PetscSurvey petsc;
   Device host;
-  std::vector<Check> checks;  ///< of the host, then of the GPUs in their order
-  std::size_t gpus = 0;       ///< that were tested
+  std::vector<Check> checks;                         ///< of the host, then of the GPUs in their order
+  std::size_t gpus = 0;                              ///< that were tested
+  std::map<int, DeviceFigures> figures;              ///< in use, by the number of the GPU
+  std::optional<std::filesystem::path> calibration;  ///< its file
+  std::string calibration_note;                      ///< why it was passed over
+  bool calibrated = false;                           ///< by this run
   bool healthy = false;
 };
 
@@ -77,6 +88,16 @@ struct DoctorFindings {
   return text;
 }
 
+[[nodiscard]] std::string figures_lines(const DoctorFindings& findings) {
+  std::string text;
+  for (const auto& [ordinal, figures] : findings.figures) {
+    text += fmt::format("figures     cuda:{}: {}\n", ordinal, figures_text(figures));
+  }
+  if (findings.calibrated) text += fmt::format("kept        in {}\n", findings.calibration->string());
+  if (!findings.calibration_note.empty()) text += fmt::format("note        {}\n", findings.calibration_note);
+  return text;
+}
+
 [[nodiscard]] std::string doctor_text(const DoctorFindings& findings) {
   const BuildInfo build = build_info();
   std::string text =
@@ -84,7 +105,7 @@ struct DoctorFindings {
   text += fmt::format(
       "cuda        in this build: {}, runtime {}, driver {}\n", findings.cuda.compiled_in ? build.cuda : "no",
       support::cuda_version(findings.cuda.runtime_version), support::cuda_version(findings.cuda.driver_version));
-  text += gpu_lines(findings.cuda);
+  text += gpu_lines(findings.cuda) + figures_lines(findings);
   text += fmt::format("petsc       {}\n",
                       findings.petsc.versions.empty() ? "none: " + findings.petsc.problem : findings.petsc.versions);
   text += fmt::format("host        {}, {} ({}), {} of memory available\n", support::cpu_name(),
@@ -103,9 +124,10 @@ struct DoctorFindings {
   return text;
 }
 
-[[nodiscard]] Json gpus_json(const CudaSurvey& survey) {
+[[nodiscard]] Json gpus_json(const DoctorFindings& findings) {
   Json gpus = Json::array();
-  for (const CudaDeviceInfo& gpu : survey.devices) {
+  for (const CudaDeviceInfo& gpu : findings.cuda.devices) {
+    const auto figures = findings.figures.find(gpu.ordinal);
     gpus.push_back({{"device", fmt::format("cuda:{}", gpu.ordinal)},
                     {"name", gpu.name},
                     {"sm", fmt::format("{}.{}", gpu.compute_major, gpu.compute_minor)},
@@ -113,7 +135,8 @@ struct DoctorFindings {
                     {"mem_total_bytes", gpu.memory_total_bytes},
                     {"mem_free_bytes", gpu.memory_free_bytes},
                     {"machine_code", gpu.has_machine_code},
-                    {"problem", gpu.problem}});
+                    {"problem", gpu.problem},
+                    {"figures", figures == findings.figures.end() ? Json(nullptr) : figures_json(figures->second)}});
   }
   return gpus;
 }
@@ -123,11 +146,14 @@ struct DoctorFindings {
   json["machine"]["threads"] = findings.host.threads();
   json["machine"]["threads_reason"] = default_host_threads().reason;
   json["machine"]["memory_available_bytes"] = available_host_memory_bytes();
-  json["machine"]["gpu"] = gpus_json(findings.cuda);
+  json["machine"]["gpu"] = gpus_json(findings);
   json["cuda"] = {{"compiled_in", findings.cuda.compiled_in},
                   {"runtime", support::cuda_version(findings.cuda.runtime_version)},
                   {"driver", support::cuda_version(findings.cuda.driver_version)},
                   {"problem", findings.cuda.problem}};
+  json["calibration"] = {{"file", findings.calibration ? Json(findings.calibration->string()) : Json(nullptr)},
+                         {"kept", findings.calibrated},
+                         {"note", findings.calibration_note}};
   json["petsc"] = {{"compiled_in", findings.petsc.compiled_in},
                    {"versions", findings.petsc.versions},
                    {"problem", findings.petsc.problem}};
@@ -139,6 +165,31 @@ struct DoctorFindings {
   json["self_test"] = std::move(checks);
   json["result"] = {{"status", findings.healthy ? "healthy" : "failed"}, {"exit_code", static_cast<int>(code)}};
   return document_text(json);
+}
+
+/// The GPU that --device names, else the first usable one. \throws DeviceUnavailable, UsageError
+[[nodiscard]] Device device_to_calibrate(const Options& options, const CudaSurvey& survey) {
+  const std::string name = options.text("device").value_or("auto");
+  if (name != "auto") return Device::parse(name);
+  const std::vector<Device> gpus = usable_gpus(survey);
+  if (gpus.empty()) {
+    throw DeviceUnavailable(fmt::format("nothing to calibrate: {}; hint: calibration measures a GPU",
+                                        survey.problem.empty() ? "no usable GPU" : survey.problem));
+  }
+  return gpus.front();
+}
+
+/// Figures in use of the usable GPUs, after a calibration of one of them where it is asked for.
+void find_figures(const Options& options, DoctorFindings& findings) {
+  const CalibrationFile file(options);
+  findings.calibration = file.path();
+  findings.calibration_note = file.note();
+  if (options.flag("calibrate")) {
+    calibrate(device_to_calibrate(options, findings.cuda));
+    file.keep();
+    findings.calibrated = true;
+  }
+  for (const Device& gpu : usable_gpus(findings.cuda)) findings.figures[gpu.ordinal()] = device_figures(gpu);
 }
 
 }  // namespace
@@ -154,6 +205,7 @@ ExitCode doctor_command(const Options& options, const Invocation& invocation) {
   host::set_default_threads(static_cast<int>(count_or_auto_option(options, "threads", 0, most_threads)));
   findings.host = Device{};
   findings.cuda = survey_cuda();
+  find_figures(options, findings);
   findings.petsc = survey_petsc();
   findings.checks = self_test(findings.host);
   for (const Device& gpu : usable_gpus(findings.cuda)) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "outcome.hpp"
+#include "predicted_report.hpp"
 #include "report_json.hpp"
 
 #include "support/amg_prediction.hpp"
@@ -24,7 +25,8 @@ struct InspectSettings {
   MachineSettings machine;
   OutputSettings output;
   SpmvAlgorithm kernel = SpmvAlgorithm::automatic;
-  int spy_cells = 0;  ///< height of the spy plot of a square matrix; 0: no plot
+  std::string calibration_note;  ///< as CalibrationFile::note()
+  int spy_cells = 0;             ///< height of the spy plot of a square matrix; 0: no plot
 };
 
 /// What the set-up of one kernel costs on this matrix.
@@ -58,8 +60,10 @@ struct InspectOutcome : CommonOutcome {
   TileEstimate tiles;                                ///< of all tile rows
   std::optional<SpyGrid> spy;
   std::vector<KernelCost> kernels;
-  std::optional<AmgOutlook> amg;      ///< nothing where it does not apply
-  std::optional<LadderFacts> ladder;  ///< nothing where there is nothing to solve
+  std::optional<KernelPredictions> predictions;  ///< of a product on a GPU; nothing on the host
+  std::string calibration_note;                  ///< why a file of calibrations was passed over; else empty
+  std::optional<AmgOutlook> amg;                 ///< nothing where it does not apply
+  std::optional<LadderFacts> ladder;             ///< nothing where there is nothing to solve
   Advice advice;
   double read_ms = 0.0;
 };

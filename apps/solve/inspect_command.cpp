@@ -1,3 +1,4 @@
+#include "calibration_file.hpp"
 #include "commands.hpp"
 #include "errors.hpp"
 #include "inspect.hpp"
@@ -121,6 +122,7 @@ Warnings inspect_warnings(const InspectOutcome& outcome) {
   Warnings warnings;
   warn_about_duplicates(outcome, warnings);
   warn_about_rounding(outcome, warnings);
+  if (!outcome.calibration_note.empty()) warnings.push_back({"W107", outcome.calibration_note});
   if (!outcome.components || looks_like_graph(outcome)) return warnings;
   warn_about_values(outcome, warnings);
   warn_about_positions(outcome, warnings);
@@ -134,6 +136,7 @@ namespace {
   result.problem = problem_settings(options);
   result.machine = machine_settings(options);
   result.output = output_settings(options);
+  if (!result.machine.device.is_host()) result.calibration_note = CalibrationFile(options).note();
   const std::vector<std::string_view> kernels = kernel_names();
   result.kernel = parse_spmv_algorithm(kernels[choose(options, "spmv", kernels)]);
   constexpr std::int64_t largest_plot = 200;
@@ -224,6 +227,27 @@ template <class T>
   return ladder_facts<T>(m, &view, m.nnz <= most_entries_to_predict);
 }
 
+/// Of the kernels whose plans were made, with the bytes of these plans.
+template <class T>
+[[nodiscard]] std::optional<KernelPredictions> predict_kernels(const InputMatrix<T>& problem, const Device& device,
+                                                               const std::vector<KernelCost>& kernels) {
+  if (device.is_host()) return std::nullopt;
+  SpmvOptions options;
+  options.device = device;
+  const Csr<T> on_device = problem.matrix->to(device);
+  const detail::ProductTraits traits = detail::product_traits(on_device.view(), options);
+  KernelPredictions result{device_figures(device), {}};
+  for (const KernelCost& cost : kernels) {
+    if (!cost.plan) continue;
+    const auto predicted = detail::predict_product(
+        cost.algorithm, detail::with_plan_bytes(traits, cost.algorithm, cost.plan->bytes), result.figures);
+    if (predicted) result.kernels.push_back(*predicted);
+  }
+  std::stable_sort(result.kernels.begin(), result.kernels.end(),
+                   [](const auto& a, const auto& b) { return a.ms < b.ms; });
+  return result;
+}
+
 template <class T>
 [[nodiscard]] InspectOutcome inspect(const InspectSettings& settings, Progress& progress) {
   InspectOutcome outcome;
@@ -245,6 +269,8 @@ template <class T>
     outcome.kernels.push_back(cost_of(algorithm, problem, settings.machine.device));
     stop_if_interrupted();
   }
+  outcome.predictions = predict_kernels(problem, settings.machine.device, outcome.kernels);
+  outcome.calibration_note = settings.calibration_note;
   const KernelCost chosen = cost_of(settings.kernel, problem, settings.machine.device);
   if (chosen.refused) throw NotSupported(chosen.problem);
   if (!chosen.plan) {

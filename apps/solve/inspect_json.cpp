@@ -165,6 +165,7 @@ Json inspect_json(const InspectOutcome& outcome, const Options& options, const I
   json["tiles"] = tiles_json(outcome.tiles);
   json["spy"] = spy_json(outcome.spy);
   json["kernels"] = kernels_json(outcome);
+  json["predictions"] = outcome.predictions ? predictions_json(*outcome.predictions) : Json(nullptr);
   json["amg"] = amg_json(outcome.amg);
   json["ladder"] = outcome.ladder ? planned_ladder_json(*outcome.ladder) : Json(nullptr);
   json["advice"] = advice_json(outcome);

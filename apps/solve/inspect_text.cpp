@@ -241,7 +241,11 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
                                      time_text(cost.plan->build_ms))
                        : fmt::format("{} does not {}", to_string(cost.algorithm), cost.refused ? "apply" : "fit");
   }
-  return text + line("plans", plans);
+  text += line("plans", plans);
+  if (outcome.predictions && !outcome.predictions->kernels.empty()) {
+    text += line("predicted", predictions_text(*outcome.predictions));
+  }
+  return text;
 }
 
 /// Nothing where the finest level would be the only one.

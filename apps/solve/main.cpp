@@ -3,6 +3,7 @@
 
 #include "bench/bench_command.hpp"
 #include "bench/tune_command.hpp"
+#include "calibration_file.hpp"
 #include "centrality_command.hpp"
 #include "choices_file.hpp"
 #include "commands.hpp"
@@ -25,6 +26,7 @@
 #include <csignal>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,6 +86,20 @@ void require_sound(const Options& options) {
   return ExitCode::internal_error;
 }
 
+/// Whether kernels for a GPU may be chosen, in part by predicted times. doctor and inspect read calibrations
+/// themselves.
+[[nodiscard]] bool makes_plans(const Options& options) {
+  switch (options.command()) {
+    case Command::run:
+    case Command::pagerank:
+    case Command::hits:
+    case Command::katz:
+      return options.text("device") != "host";
+    default:
+      return false;
+  }
+}
+
 [[nodiscard]] ExitCode dispatch(const Options& options, const Invocation& invocation) {
   if (options.flag("help")) {
     show_help(options.command());
@@ -95,6 +111,8 @@ void require_sound(const Options& options) {
     write_stdout(config_text(options));
     return ExitCode::success;
   }
+  std::optional<CalibrationFile> calibrations;
+  if (makes_plans(options)) calibrations.emplace(options);
   const ChoicesFile choices(options);
   const ExitCode code = work(options, invocation);
   choices.keep();

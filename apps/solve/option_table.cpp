@@ -170,6 +170,12 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"choices", 0, "Kernel", iterative | inspect, text, "FILE", "",
      "keep in FILE what --spmv measured chose, for later runs with the same matrix and device; made if there is none",
      "", "", ".txt"},
+    {"calibration", 0, "Kernel", iterative | inspect | doctor, text, "FILE", "",
+     "figures of the GPU for predicted times, as doctor --calibrate keeps them; default: tessera/calibration.txt in "
+     "$XDG_CONFIG_HOME or ~/.config",
+     "", "", ".txt"},
+    {"calibrate", 0, "Kernel", doctor, flag, "", "",
+     "measure the figures of a GPU that predicted times of kernels are made of, and keep them in --calibration"},
     {"plan-info", 0, "Kernel", iterative, flag, "", "", "print time, memory and break-even of the kernel's set-up"},
     {"determinism", 0, "Kernel", iterative | spgemm | many_runs, text, "none|run|gpu", "none",
      "weakest class allowed: run = bitwise equal from run to run, gpu = also for any number of threads"},
@@ -248,6 +254,8 @@ constexpr auto table = std::to_array<OptionSpec>({
      "auto|host|cuda"},
     {"device", 0, "Machine", inspect | convert | compare | spgemm, text, "NAME", "auto",
      "host, cuda or cuda:N; auto: the host", "", "auto|host|cuda"},
+    {"device", 0, "Machine", doctor, text, "NAME", "auto",
+     "the GPU that --calibrate measures, cuda or cuda:N; auto: the first", "", "auto|cuda"},
     {"ordering", 0, "Machine", run, text, "NAME", "auto",
      "numbering of the rows that several devices share out: natural, rcm (reverse Cuthill-McKee); auto: rcm where that "
      "halves a large halo (docs/scale.md)",

@@ -182,6 +182,41 @@ TEST_F(CudaProcessTest, DoctorTestsTheGpu) {
   EXPECT_GT(on_gpu, static_cast<std::ptrdiff_t>(spmv_algorithms(Device::Kind::cuda).size()));
 }
 
+TEST_F(CudaProcessTest, InspectPredictsTheKernelsOfTheGpu) {
+  const Json json = document("inspect --poisson2d 200 --device cuda --calibration none.txt");
+  const Json& predictions = json["predictions"];
+  EXPECT_NE(predictions["figures"]["source"], "calibrated");
+  ASSERT_GE(predictions["kernels"].size(), 5U);
+  double before = 0.0;
+  for (const Json& kernel : predictions["kernels"]) {
+    EXPECT_GE(kernel["predicted_ms"].get<double>(), before);
+    before = kernel["predicted_ms"];
+  }
+  EXPECT_GT(before, 0.0);
+  const ProcessResult text = with_gpu("inspect --poisson2d 200 --device cuda --calibration none.txt --no-spy");
+  EXPECT_NE(text.out.find("predicted   "), std::string::npos) << text.out;
+  EXPECT_TRUE(document("inspect --poisson2d 20 --device host")["predictions"].is_null());
+}
+
+/// Measured once, then in use until the file is damaged.
+TEST_F(CudaProcessTest, ACalibrationIsKeptAndUsed) {
+  const Json first = document("doctor --calibrate --calibration kept/figures.txt");
+  EXPECT_TRUE(first["calibration"]["kept"]);
+  const Json figures = first["machine"]["gpu"][0]["figures"];
+  EXPECT_EQ(figures["source"], "calibrated");
+  EXPECT_EQ(document("doctor --calibration kept/figures.txt")["machine"]["gpu"][0]["figures"], figures);
+  EXPECT_EQ(document("inspect --poisson2d 20 --device cuda --calibration kept/figures.txt")["predictions"]["figures"],
+            figures);
+  std::string text = contents(path("kept/figures.txt"));
+  text[text.find("copy_gbytes_per_s=") + 18] = '9' - (text[text.find("copy_gbytes_per_s=") + 18] == '9' ? 1 : 0);
+  file("damaged.txt", text);
+  const Json damaged = document("doctor --calibration damaged.txt");
+  EXPECT_NE(damaged["machine"]["gpu"][0]["figures"]["source"], "calibrated");
+  EXPECT_NE(damaged["calibration"]["note"].get<std::string>().find("1 line damaged"), std::string::npos);
+  const Json inspected = document("inspect --poisson2d 20 --device cuda --calibration damaged.txt");
+  EXPECT_NE(inspected["warnings"].dump().find("W107"), std::string::npos);
+}
+
 TEST_F(CudaProcessTest, AGpuThatIsNotThere) {
   const ProcessResult result = with_gpu("--poisson3d 4 --device cuda:63");
   EXPECT_EQ(result.exit_code, 7);

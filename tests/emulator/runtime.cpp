@@ -31,6 +31,8 @@ constexpr int multiprocessors = 2;
 constexpr int shared_bytes_without_asking = 49152;
 constexpr int shared_bytes_reserved = 1024;
 constexpr int l2_bytes = 60 << 20;
+constexpr int memory_clock_khz = 3'125'000;
+constexpr int memory_bus_bits = 6144;
 
 /// A GPU that can be emulated: the differences between compute capabilities (CUDA C++ Programming Guide, "Technical
 /// Specifications per Compute Capability").
@@ -224,6 +226,10 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ord
       return give(value, shared_bytes_reserved);
     case cudaDevAttrCooperativeLaunch:
       return give(value, 1);
+    case cudaDevAttrMemoryClockRate:
+      return give(value, memory_clock_khz);
+    case cudaDevAttrGlobalMemoryBusWidth:
+      return give(value, memory_bus_bits);
   }
   return report(cudaErrorInvalidValue);
 }

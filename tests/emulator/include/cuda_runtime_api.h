@@ -47,6 +47,8 @@ enum cudaDeviceAttr {
   cudaDevAttrMaxSharedMemoryPerBlockOptin,
   cudaDevAttrReservedSharedMemoryPerBlock,
   cudaDevAttrCooperativeLaunch,
+  cudaDevAttrMemoryClockRate,
+  cudaDevAttrGlobalMemoryBusWidth,
 };
 
 cudaError_t cudaRuntimeGetVersion(int* version);
