@@ -29,7 +29,7 @@ constexpr std::string_view format_line = "tessera device figures 1";
 
 /// Fitted to the products recorded in bench/results (bench/NOTES.md, "predicted times"), the copies measured there.
 constexpr int h200_multiprocessors = 132;
-const DeviceFigures h200{h200_multiprocessors, 60e6, 4240.0, 5500.0, 36.5, 126.6, 2.3, 300.0, FigureSource::built_in};
+const DeviceFigures h200{h200_multiprocessors, 60e6, 4240.0, 5500.0, 36.5, 126.6, 2.3, 150.0, FigureSource::built_in};
 
 constexpr double copy_share_of_peak = 0.88;
 

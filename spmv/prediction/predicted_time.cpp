@@ -30,9 +30,10 @@ constexpr double bytes_per_ms = 1e6;  ///< of 1 GB/s
 /// Multiprocessors of the GPU on which work was measured.
 constexpr double measured_multiprocessors = 132.0;
 
-/// Dependent loads of a row: its offset, columns, x, and the store; and of a further batch of its nonzeros.
-constexpr double loads_of_product = 4.0;
-constexpr double loads_of_batch = 2.0;
+/// Dependent loads of a row, its offset, columns, x, and the store, and of a further batch of its nonzeros: each as
+/// long as two loads from the second-level cache, since some come from memory.
+constexpr double loads_of_product = 2 * 4.0;
+constexpr double loads_of_batch = 2 * 2.0;
 
 /// Constants of a kernel in one precision of x.
 struct KernelCosts {
@@ -52,7 +53,7 @@ enum class ProductLayout {
   patterns,
   bare_patterns,
   sell,
-  jagged_sell,
+  sorted_sell,
   blocked,
   vendor_csr,
   vendor_coo
@@ -73,7 +74,7 @@ constexpr auto layout_costs = std::to_array<LayoutCosts>({
     {ProductLayout::patterns, 1.0, {0.9, 0.65, 2.2, 1.5}, {0.9, 1.14, 2.3, 1.17}},
     {ProductLayout::bare_patterns, 1.0, {1.05, 0.21, 2.6, 1.0}, {1.21, 0.36, 0.0, 1.2}},
     {ProductLayout::sell, 1.0, {0.9, 0.62, 3.0, 0.93}, {0.93, 0.9, 0.8, 0.99}},
-    {ProductLayout::jagged_sell, 1.0, {1.07, 3.48, 27.4, 0.81}, {1.34, 4.15, 39.4, 0.63}},
+    {ProductLayout::sorted_sell, 1.0, {1.0, 1.0, 2.8, 1.0}, {1.0, 1.2, 3.0, 1.0}},
     {ProductLayout::blocked, 3.0, {1.53, 3.16, 3.6, 0.64}, {1.57, 4.71, 6.4, 1.5}},
     {ProductLayout::vendor_csr, 2.5, {1.19, 0.18, 6.8, 0.87}, {1.13, 1.72, 9.6, 0.86}},
     {ProductLayout::vendor_coo, 2.5, {0.98, 1.05, 3.6, 0.97}, {1.0, 0.0, 8.1, 1.04}},
@@ -117,7 +118,7 @@ struct Shape {
                    *m.pattern_bytes};
     case SpmvAlgorithm::sell:
       if (!m.sell_bytes) return std::nullopt;
-      return Shape{m.sell_is_jagged ? ProductLayout::jagged_sell : ProductLayout::sell, *m.sell_bytes};
+      return Shape{m.sell_is_sorted ? ProductLayout::sorted_sell : ProductLayout::sell, *m.sell_bytes};
     default:
       return std::nullopt;
   }
@@ -131,7 +132,7 @@ struct Shape {
 /// Bytes of A, x and y.
 [[nodiscard]] double bytes_of_product(const Shape& shape, const ProductTraits& m) {
   const bool has_offsets = shape.layout != ProductLayout::patterns && shape.layout != ProductLayout::bare_patterns &&
-                           shape.layout != ProductLayout::sell && shape.layout != ProductLayout::jagged_sell;
+                           shape.layout != ProductLayout::sell && shape.layout != ProductLayout::sorted_sell;
   const auto rows = static_cast<double>(m.rows);
   return shape.bytes * static_cast<double>(m.nnz) + (has_offsets ? 8.0 : 1.0) * rows +
          m.element_bytes * (rows + static_cast<double>(m.cols));
@@ -259,7 +260,7 @@ ProductTraits product_traits(const CsrView<T>& a, const SpmvOptions& options) {
   if (sell.long_rows == 0 && sell.nonzeros > 0) {
     const SellLayout layout = sell.layout(a.is_pattern(), std::is_same_v<T, double>);
     traits.sell_bytes = sell.bytes_per_nonzero(layout, traits.value_bytes);
-    traits.sell_is_jagged = sell.is_jagged();
+    traits.sell_is_sorted = sell.sorts();
   }
   return traits;
 }

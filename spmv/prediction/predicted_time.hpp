@@ -29,7 +29,7 @@ struct ProductTraits {
   std::optional<double> tile_bytes;
   std::optional<double> pattern_bytes;
   std::optional<double> sell_bytes;
-  bool sell_is_jagged = false;
+  bool sell_is_sorted = false;
 };
 
 struct PredictedProduct {
