@@ -108,7 +108,8 @@ template <class T>
   precond.name = "amg";
   precond.hierarchy = info.hierarchy;
   precond.shared_levels = info.shared_levels;
-  precond.info = {.name = "amg", .setup_ms = info.setup_ms + info.share_ms + info.check_ms, .is_symmetric = info.is_symmetric};
+  precond.info = {
+      .name = "amg", .setup_ms = info.setup_ms + info.share_ms + info.check_ms, .is_symmetric = info.is_symmetric};
   for (const std::uint64_t bytes : info.bytes) precond.info.bytes += bytes;
   outcome.memory.precond = precond.info.bytes;
   return M;

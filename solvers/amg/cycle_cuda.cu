@@ -10,6 +10,7 @@
 ///   smoothing                 A     reads x, b, diag(m); writes x                 (finest: reads w, writes z in T)
 /// Coarser levels begin with x and b already formed by the restriction. W visits level l 2^l times and K with as many
 /// cycles and two more products each, so both pay only where levels shrink fast.
+#include "core/value_passes.hpp"
 #include "solvers/amg/cycle.hpp"
 #include "solvers/amg/cycle_executor.cuh"
 #include "solvers/amg/cycle_steps.hpp"
@@ -128,11 +129,11 @@ class GpuCycle final : public AmgCycleOperator<T>, private EnqueuedProduct<T> {
 
   /// Smoothers, their weights and the inverse.
   void assign_smoothers(const AmgHierarchy<T>& hierarchy) {
-    if (dense_.rows > 0) convert_values<T, V>(device_, hierarchy.coarsest_inverse.span(), dense_.values.span());
+    if (dense_.rows > 0) cuda::convert_values<T, V>(device_, hierarchy.coarsest_inverse.span(), dense_.values.span());
     for (std::size_t l = 0; l < levels_.size(); ++l) {
       Level& level = levels_[l];
       if (level.is_dense) continue;
-      convert_values<T, V>(device_, hierarchy.levels[l].smoother.span(), level.m.span());
+      cuda::convert_values<T, V>(device_, hierarchy.levels[l].smoother.span(), level.m.span());
       const std::vector<V> factors = weights(hierarchy, l);
       copy_bytes(device_, level.weights.data(), Device{}, factors.data(), level.weights.bytes());
     }

@@ -133,8 +133,4 @@ class AmgDeviceMatrix {
   AmgRowLists<V> lists_;  ///< none in the other layouts
 };
 
-/// to[i] = from[i], rounded. As many on the device.
-template <class T, class V>
-void convert_values(const Device& device, std::span<const T> from, std::span<V> to);
-
 }  // namespace tessera::cuda

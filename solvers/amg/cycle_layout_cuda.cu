@@ -3,6 +3,7 @@
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
 #include "core/cuda/shared_memory.cuh"
+#include "core/value_passes.hpp"
 #include "solvers/amg/cycle_layout.hpp"
 #include "tessera/error.hpp"
 
@@ -141,20 +142,12 @@ Array<std::uint32_t> narrowed(const Device& device, std::span<const offset_t> of
 
 template <class T, class V>
 void copy_values(const Csr<T>& source, std::span<V> to) {
-  if (!source.is_pattern()) return convert_values<T, V>(source.device(), source.values().span(), to);
+  if (!source.is_pattern()) return cuda::convert_values<T, V>(source.device(), source.values().span(), to);
   V* const target = to.data();
   for_each(source.device(), static_cast<std::int64_t>(to.size()), [=] __device__(std::int64_t k) { target[k] = V{1}; });
 }
 
 }  // namespace
-
-template <class T, class V>
-void convert_values(const Device& device, std::span<const T> from, std::span<V> to) {
-  const T* const source = from.data();
-  V* const target = to.data();
-  for_each(device, static_cast<std::int64_t>(to.size()),
-           [=] __device__(std::int64_t k) { target[k] = static_cast<V>(source[k]); });
-}
 
 template <class V>
 template <class T>
@@ -234,8 +227,5 @@ template AmgDeviceMatrix<double>::AmgDeviceMatrix(const Csr<double>&, const std:
 template void AmgDeviceMatrix<float>::assign(const Csr<float>&);
 template void AmgDeviceMatrix<float>::assign(const Csr<double>&);
 template void AmgDeviceMatrix<double>::assign(const Csr<double>&);
-template void convert_values(const Device&, std::span<const float>, std::span<float>);
-template void convert_values(const Device&, std::span<const double>, std::span<float>);
-template void convert_values(const Device&, std::span<const double>, std::span<double>);
 
 }  // namespace tessera::cuda

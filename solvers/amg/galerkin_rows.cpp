@@ -16,7 +16,7 @@ Csr<T> galerkin_rows(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p, index_t 
   const Device& device = options.device;
   RowSlice<T> of_r = slice_rows(r.view(), device, first, last - first);
   const offset_t nnz = of_r.view.nnz();
-  auto fine = fused::transform_reduce(device, nnz, ColumnRange{of_r.view.columns.data()});
+  auto fine = fused::transform_reduce(device, nnz, ColumnBounds{of_r.view.columns.data()});
   if (nnz == 0) fine = {0, -1};
   const index_t fine_rows = fine.most + 1 - fine.least;
   Array<index_t> columns(nnz, Init::none, device);

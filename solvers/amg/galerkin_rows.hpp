@@ -48,7 +48,7 @@ struct IndexRange {
   }
 };
 
-struct ColumnRange {
+struct ColumnBounds {
   using Sums = IndexRange;
   const index_t* columns;
   TESSERA_HOST_DEVICE void operator()(std::int64_t k, IndexRange& range) const {

@@ -14,7 +14,7 @@
 
 namespace tessera::cuda {
 
-template struct TransformReduce<ColumnRange>;
+template struct TransformReduce<ColumnBounds>;
 template struct TransformReduce<ShiftColumns>;
 template struct TransformReduce<ShiftOffsets>;
 template struct TransformReduce<MisStart>;

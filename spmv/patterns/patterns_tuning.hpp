@@ -115,8 +115,8 @@ inline constexpr std::int64_t least_groups_of_pitches = 4;
 }
 
 /// Two-kernel CG recomputes q = A p instead of storing it: for rows of at most so many terms, whose vectors go through
-/// memory and not through the second-level cache alone. Ranks take it for any number of rows: without it an iteration of
-/// theirs has more kernels.
+/// memory and not through the second-level cache alone. Ranks take it for any number of rows: without it an iteration
+/// of theirs has more kernels.
 inline constexpr int most_terms_of_cg_product = 9;
 inline constexpr std::int64_t least_rows_of_cg_product = 1'000'000;
 
