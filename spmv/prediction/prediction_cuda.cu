@@ -1,5 +1,5 @@
 /// \file
-/// What predicted times ask of a GPU: its attributes, a calibration, and a sample of a matrix.
+/// Calibration of a GPU for predicted times (bandwidths, gathers, launch, latency), and the sample of a matrix there.
 #include "core/cuda/check.hpp"
 #include "core/cuda/device_query.hpp"
 #include "core/cuda/launch.cuh"
