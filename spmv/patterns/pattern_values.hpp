@@ -53,6 +53,11 @@ struct SlicedRows {
 [[nodiscard]] Array<index_t> lengths_of(const Device& device, std::span<const offset_t> row_offsets,
                                         const Array<index_t>& rows);
 
+/// Whether slices padded to the width would hold more than so many places per nonzero.
+[[nodiscard]] inline bool is_padded_beyond(double places_per_nonzero, index_t rows, offset_t nnz, int width) noexcept {
+  return static_cast<double>(width) * rows > places_per_nonzero * static_cast<double>(nnz);
+}
+
 /// Places of the values, those included that jagged slices load in vain.
 [[nodiscard]] std::int64_t value_places(index_t rows, offset_t nnz, int width, const SliceShape& shape) noexcept;
 

@@ -27,7 +27,7 @@ namespace {
 /// Rows per lane follow from the chunk of the kernel that will run; padding decides how values lie.
 [[nodiscard]] SliceShape choose_slices(index_t rows, offset_t nnz, int width) {
   SliceShape shape;
-  shape.jagged = static_cast<double>(width) * rows > most_padding_of_slices * static_cast<double>(nnz);
+  shape.jagged = is_padded_beyond(most_padding_of_slices, rows, nnz, width);
   // Of the kernels for jagged slices that for 4 serves all narrower ones too; both sides of 5 agree on rows per lane.
   shape.rows_per_lane = pattern_rows_per_lane(pattern_chunk(width));
   return shape;

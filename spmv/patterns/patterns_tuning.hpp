@@ -39,6 +39,8 @@ inline constexpr offset_t longest_exception = 8192;
 
 /// Padded slices are taken up to this ratio of places to nonzeros, else jagged ones.
 inline constexpr double most_padding_of_slices = 1.05;
+/// The same of codes of a byte: a place of a jagged slice costs more than the bytes of a few padded ones.
+inline constexpr double most_padding_of_codes = 3.0;
 
 /// Diagonals of a symmetric half, places of the table of lists beside which that of its places stands in shared memory,
 /// and what a diagonal is rounded up to: whole cache lines.

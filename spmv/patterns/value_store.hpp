@@ -42,6 +42,8 @@ class ValueStore {
  private:
   /// \returns false where a dictionary does not hold the values; then there is none
   [[nodiscard]] bool store_codes(const SlicedRows& rows, std::span<const T> values);
+  /// The rows with slices as codes lie in them.
+  [[nodiscard]] SlicedRows in_slices_of_codes(SlicedRows rows, offset_t nnz);
   void store(const SlicedRows& rows, std::span<const T> values);
   void allocate(const SlicedRows& rows, offset_t nnz);
   void fill(const SlicedRows& rows, std::span<const T> values);
@@ -56,6 +58,7 @@ class ValueStore {
   bool are_floats_ = false;  ///< single precision holds all values exactly
   std::optional<detail::ValueDictionary<T>> dictionary_;
   Array<std::uint8_t> codes_;  ///< by slices, with dictionary_
+  bool has_jagged_codes_ = false;
   std::optional<SymmetricHalf> half_;
   Array<T> values_;
   Array<float> floats_;  ///< instead of values_

@@ -62,8 +62,16 @@ void ValueStore<T>::release() {
 }
 
 template <class T>
-bool ValueStore<T>::store_codes(const SlicedRows& rows, std::span<const T> values) {
+SlicedRows ValueStore<T>::in_slices_of_codes(SlicedRows rows, offset_t nnz) {
+  has_jagged_codes_ = is_padded_beyond(most_padding_of_codes, rows.rows, nnz, rows.width);
+  rows.shape.jagged = has_jagged_codes_;
+  return rows;
+}
+
+template <class T>
+bool ValueStore<T>::store_codes(const SlicedRows& of_values, std::span<const T> values) {
   const auto nnz = static_cast<offset_t>(values.size());
+  const SlicedRows rows = in_slices_of_codes(of_values, nnz);
   if (codes_.empty()) {
     codes_ = Array<std::uint8_t>(value_places(rows.rows, nnz, rows.width, rows.shape), Init::zero, device_);
   }
@@ -119,6 +127,7 @@ bool ValueStore<T>::half_holds(const SlicedRows& rows, std::span<const T> values
 template <class T>
 void ValueStore<T>::show(PatternOperand<T>& operand) const {
   if (dictionary_) {
+    operand.shape.jagged = has_jagged_codes_;
     operand.value_codes = codes_.data();
     operand.dictionary = dictionary_->values.data();
     operand.dictionary_size = dictionary_->count();

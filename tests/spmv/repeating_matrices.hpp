@@ -132,6 +132,13 @@ template <class T>
   return spec;
 }
 
+/// Rows of `width` entries, one in 16; others have one.
+[[nodiscard]] inline RepeatingRows rows_seldom_of_width(index_t rows, index_t width) {
+  RepeatingRows spec{rows, rows + 3 * width + 1, {list_of_width(width), {0}}, {}, {}};
+  spec.list_of = [](index_t row) -> std::size_t { return row % 16 == 7 ? 0 : 1; };
+  return spec;
+}
+
 /// Five points on a grid: nine lists, of which some are rare.
 [[nodiscard]] inline RepeatingRows five_points(index_t side) {
   RepeatingRows spec{side * side, side * side, {}, {}, {}};

@@ -164,12 +164,14 @@ TYPED_TEST(DictionaryCodes, EveryWidthOfPaddedAndJaggedSlices) {
     SCOPED_TRACE("width " + std::to_string(width));
     this->check(this->matrix_of(testing::rows_of_width(5000 / width + 700, width), width % 2 == 0 ? 200 : 9));
     this->check(this->matrix_of(testing::rows_up_to_width(13000 / (width + 1) + 1, width), 100));
+    this->check(this->matrix_of(testing::rows_seldom_of_width(70000 / (width + 15) + 1, width), 100));
     ASSERT_FALSE(this->HasFatalFailure());
   }
 }
 
 TYPED_TEST(DictionaryCodes, RowsOnNoList) {
-  for (RepeatingRows spec : {testing::rows_of_width(2000, 5), testing::rows_up_to_width(2000, 6)}) {
+  for (RepeatingRows spec : {testing::rows_of_width(2000, 5), testing::rows_up_to_width(2000, 6),
+                             testing::rows_seldom_of_width(3500, 12)}) {
     spec.others = {0, 31, 32, 1000, 1999};
     spec.length_of_others = 300;
     this->check(this->matrix_of(spec, 50));
@@ -188,6 +190,22 @@ TYPED_TEST(DictionaryCodes, AsManyValuesAsAByteNames) {
   }
   this->check(this->matrix_of(testing::rows_of_width(3000, 12), 256), false);
   this->check(this->matrix_of(testing::rows_of_width(800, 5), 200), false);  // 4000 nonzeros
+}
+
+/// A byte per row and per place of a slice, over the nonzeros.
+TYPED_TEST(DictionaryCodes, ArePaddedUpToThreePlacesPerNonzero) {
+  const auto says = [&](const RepeatingRows& spec, const std::string& bytes) {
+    const CudaProduct<TypeParam> product(this->matrix_of(spec, 50), this->options());
+    EXPECT_NE(reason_of(product).find("values by a dictionary of 50: " + bytes + " bytes per nonzero"),
+              std::string::npos)
+        << reason_of(product);
+  };
+  RepeatingRows spec = testing::rows_of_width(12800, 4);
+  spec.lists.push_back({0});
+  spec.list_of = [](index_t row) -> std::size_t { return row % 8 == 0 ? 0 : 1; };  // 11 nonzeros in 8 rows
+  says(spec, "3.64");                                                              // 8 (1 + 4) / 11
+  spec.list_of = [](index_t row) -> std::size_t { return row % 16 == 0 ? 0 : 1; };
+  says(spec, "1.84");  // 16 / 19 + 1, and 32 more
 }
 
 /// What `auto` says before a plan is made.
@@ -232,7 +250,8 @@ TYPED_TEST(DictionaryCodes, UpdatesOfValues) {
 }
 
 TYPED_TEST(DictionaryCodes, SumsAreThoseOfValuesInFull) {
-  for (const RepeatingRows& spec : {testing::rows_of_width(1500, 27), testing::rows_up_to_width(3000, 6)}) {
+  for (const RepeatingRows& spec : {testing::rows_of_width(1500, 27), testing::rows_up_to_width(3000, 6),
+                                    testing::rows_seldom_of_width(4500, 8)}) {
     const auto any = with_repeating_rows<TypeParam>(spec, Repeating::columns);
     const auto few = few_values<TypeParam>(any.nnz(), 77, 5);
     CudaProduct<TypeParam> full(any, this->options());
@@ -246,7 +265,8 @@ TYPED_TEST(DictionaryCodes, SumsAreThoseOfValuesInFull) {
 }
 
 TYPED_TEST(DictionaryCodes, NanAndInfinityReachExactlyTheRowsThatHoldTheColumn) {
-  for (const RepeatingRows& spec : {testing::five_points(40), testing::rows_up_to_width(2500, 6)}) {
+  for (const RepeatingRows& spec : {testing::five_points(40), testing::rows_up_to_width(2500, 6),
+                                    testing::rows_seldom_of_width(4500, 8)}) {
     const CudaProduct<TypeParam> product(this->matrix_of(spec, 30), this->options());
     ASSERT_TRUE(this->has_dictionary(product));
     const CsrView<TypeParam> a = product.matrix();
