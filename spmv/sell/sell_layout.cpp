@@ -84,8 +84,9 @@ double SellSample::bytes_per_nonzero(const SellLayout& layout, double value_byte
 
 bool SellSample::pays(const SellLayout& layout, double value_bytes) const noexcept {
   if (nonzeros == 0 || long_rows > 0 || layout.columns != SellColumns::relative) return false;
-  const double most = sorts() ? most_bytes_worth_sorting : most_bytes_worth_sell;
-  return bytes_per_nonzero(layout, value_bytes) <= most * csr_entry_bytes(value_bytes);
+  const double bytes = bytes_per_nonzero(layout, value_bytes);
+  const double of_csr = csr_entry_bytes(value_bytes);
+  return sorts() ? of_csr - bytes >= least_saving_worth_sorting : bytes <= most_bytes_worth_sell * of_csr;
 }
 
 }  // namespace tessera::detail

@@ -38,10 +38,11 @@ inline constexpr int sell_windows_per_multiprocessor = 2;
 /// Products from which `auto` takes sliced ELL on a GPU: set-up looks at every value and writes the matrix anew.
 inline constexpr std::int64_t applications_worth_sell = 50;
 
-/// Bytes per nonzero, over those of CSR, up to which `auto` takes it: with slices of neighbours, and of sorted rows,
-/// which read x on more cache lines at once.
+/// Bytes per nonzero, over those of CSR, up to which `auto` takes slices of neighbours; and bytes per nonzero from
+/// which on it takes sorted rows if they are saved: what is lost with x, read on more cache lines at once, depends on
+/// the nonzeros alone (bench/NOTES.md).
 inline constexpr double most_bytes_worth_sell = 0.51;
-inline constexpr double most_bytes_worth_sorting = 0.4;
+inline constexpr double least_saving_worth_sorting = 4.0;
 
 /// Bytes of a column and of a value in CSR.
 [[nodiscard]] constexpr double csr_entry_bytes(double value_bytes) noexcept {

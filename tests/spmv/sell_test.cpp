@@ -58,10 +58,14 @@ TEST(SellSample, PaysWhereHalfTheBytesAreLeft) {
   sample.padded_nonzeros = 80000;  // sorted: two bytes per row more
   EXPECT_DOUBLE_EQ(sample.bytes_per_nonzero(sample.layout(false, true), 8), 3.0 * 41000 / 40960 + 0.2);
   EXPECT_TRUE(pays(8));
-  EXPECT_FALSE(pays(4)) << "3.2 bytes of 8, though .51 of them would do for neighbours";
-  EXPECT_FALSE(pays(0)) << "2.2 bytes of 4";
+  EXPECT_TRUE(pays(4)) << "3.2 bytes of 8";
+  EXPECT_FALSE(pays(0)) << "2.2 bytes of 4 save 1.8";
+  sample.sorted_nonzeros = 54000;
+  EXPECT_FALSE(pays(4)) << "4.2 bytes of 8 save 3.8";
   sample.sorted_nonzeros = 81920;
-  EXPECT_FALSE(pays(8)) << "6.2 bytes of 12";
+  EXPECT_TRUE(pays(8)) << "6.2 bytes of 12";
+  sample.sorted_nonzeros = 106600;
+  EXPECT_FALSE(pays(8)) << "8.01 bytes of 12";
   sample.values.distinct = 256;
   sample.values.not_as_float = 0;
   sample.padded_nonzeros = 41000;
