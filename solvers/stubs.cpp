@@ -140,14 +140,14 @@ template Array<float> dense_inverse(const Device&, const CsrView<float>&, const 
 template Array<double> dense_inverse(const Device&, const CsrView<double>&, const double*);
 
 template <class T>
-Csr<T> smooth_short_rows(const Device& device, const CsrView<T>& /*a*/, const detail::Aggregates& /*aggregates*/,
-                         const T* /*diagonal*/, double /*omega*/) {
+Csr<T> smooth_short_rows(const Device& device, const CsrView<T>& /*a*/, detail::RowRange /*rows*/,
+                         const detail::Aggregates& /*aggregates*/, const T* /*diagonal*/, double /*omega*/) {
   refuse(device);
 }
-template Csr<float> smooth_short_rows(const Device&, const CsrView<float>&, const detail::Aggregates&, const float*,
-                                      double);
-template Csr<double> smooth_short_rows(const Device&, const CsrView<double>&, const detail::Aggregates&, const double*,
-                                       double);
+template Csr<float> smooth_short_rows(const Device&, const CsrView<float>&, detail::RowRange,
+                                      const detail::Aggregates&, const float*, double);
+template Csr<double> smooth_short_rows(const Device&, const CsrView<double>&, detail::RowRange,
+                                       const detail::Aggregates&, const double*, double);
 
 EventClock::EventClock(const Device& device) { refuse(device); }
 EventClock::~EventClock() = default;

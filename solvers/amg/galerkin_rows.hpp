@@ -5,12 +5,12 @@
 
 #include "core/host_device.hpp"
 #include "core/sums.hpp"
+#include "solvers/amg/setup_ranks.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/spgemm.hpp"
 #include "tessera/types.hpp"
 
 #include <cstdint>
-#include <limits>
 
 namespace tessera::detail {
 
@@ -20,33 +20,6 @@ namespace tessera::detail {
 template <class T>
 [[nodiscard]] Csr<T> galerkin_rows(const Csr<T>& r, const Csr<T>& a, const Csr<T>& p, index_t first, index_t last,
                                    const SpgemmOptions& options);
-
-/// Ranks that set up one hierarchy, each on its own device, with the same bits: every rank has all matrices.
-template <class T>
-class SetupRanks {
- public:
-  SetupRanks() = default;
-  SetupRanks(const SetupRanks&) = delete;
-  SetupRanks& operator=(const SetupRanks&) = delete;
-  virtual ~SetupRanks() = default;
-
-  [[nodiscard]] virtual int number() const noexcept = 0;
-  [[nodiscard]] virtual int size() const noexcept = 0;
-  /// Levels with fewer rows are formed by every rank as a whole.
-  [[nodiscard]] virtual index_t least_rows() const noexcept = 0;
-  /// The rows of all ranks, one below the other, on the device of this one. Collective; waits.
-  [[nodiscard]] virtual Csr<T> gather(Csr<T> own) = 0;
-};
-
-struct IndexRange {
-  index_t least = std::numeric_limits<index_t>::max();
-  index_t most = -1;
-  TESSERA_HOST_DEVICE IndexRange& operator+=(const IndexRange& other) noexcept {
-    if (other.least < least) least = other.least;
-    if (other.most > most) most = other.most;
-    return *this;
-  }
-};
 
 struct ColumnBounds {
   using Sums = IndexRange;

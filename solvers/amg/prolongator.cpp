@@ -85,7 +85,7 @@ Tentative<T> tentative_prolongator(const Device& device, std::int64_t rows, cons
 template <class T>
 Csr<T> smooth_prolongator(const Device& device, const Csr<T>& products, const Aggregates& aggregates,
                           const Tentative<T>& tentative, const NearNullspace<T>& nullspace, const T* diagonal,
-                          double omega) {
+                          double omega, index_t first) {
   Array<T> values(products.nnz(), Init::none, device);
   transform_rows(device, all_rows(products.view()),
                  SmoothProlongator<T>{.row_offsets = products.row_offsets().data(),
@@ -97,7 +97,8 @@ Csr<T> smooth_prolongator(const Device& device, const Csr<T>& products, const Ag
                                       .diagonal = diagonal,
                                       .omega = static_cast<T>(omega),
                                       .block = nullspace.block,
-                                      .vectors = nullspace.vectors});
+                                      .vectors = nullspace.vectors,
+                                      .first = first});
   return products.with_values(std::move(values));
 }
 
@@ -174,9 +175,9 @@ template Tentative<float> tentative_prolongator(const Device&, std::int64_t, con
 template Tentative<double> tentative_prolongator(const Device&, std::int64_t, const Aggregates&,
                                                  const NearNullspace<double>&);
 template Csr<float> smooth_prolongator(const Device&, const Csr<float>&, const Aggregates&, const Tentative<float>&,
-                                       const NearNullspace<float>&, const float*, double);
+                                       const NearNullspace<float>&, const float*, double, index_t);
 template Csr<double> smooth_prolongator(const Device&, const Csr<double>&, const Aggregates&, const Tentative<double>&,
-                                        const NearNullspace<double>&, const double*, double);
+                                        const NearNullspace<double>&, const double*, double, index_t);
 template Csr<float> node_graph(const Device&, const CsrView<float>&, int);
 template Csr<double> node_graph(const Device&, const CsrView<double>&, int);
 

@@ -5,6 +5,7 @@
 
 #include "core/csr_pointers.hpp"
 #include "solvers/amg/aggregation.hpp"
+#include "solvers/amg/setup_ranks.hpp"
 #include "solvers/fused/preconditioner.hpp"
 #include "tessera/csr.hpp"
 
@@ -124,10 +125,12 @@ struct SmoothProlongator {
   T omega;
   int block;
   int vectors;
+  index_t first;  ///< row of A that the first one of the products is
 
   [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return row_offsets; }
   [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t /*row*/) const { return true; }
-  TESSERA_HOST_DEVICE void visit(index_t row, offset_t k, NoSum& /*sums*/) const {
+  TESSERA_HOST_DEVICE void visit(index_t of_product, offset_t k, NoSum& /*sums*/) const {
+    const index_t row = first + of_product;
     const index_t column = columns[k];
     const T scale = diagonal[row] > T{0} ? omega / diagonal[row] : T{0};
     T tentative{};
@@ -224,11 +227,11 @@ template <class T>
 [[nodiscard]] Tentative<T> tentative_prolongator(const Device& device, std::int64_t rows, const Aggregates& aggregates,
                                                  const NearNullspace<T>& nullspace);
 
-/// P from A_f T. \param products A_f T, whose structure P shares
+/// P from A_f T. \param products rows of A_f T, whose structure P shares \param first the first of these rows
 template <class T>
 [[nodiscard]] Csr<T> smooth_prolongator(const Device& device, const Csr<T>& products, const Aggregates& aggregates,
                                         const Tentative<T>& tentative, const NearNullspace<T>& nullspace,
-                                        const T* diagonal, double omega);
+                                        const T* diagonal, double omega, index_t first = 0);
 
 /// Rows of at most so many entries are short.
 inline constexpr int longest_short_row = 8;
@@ -245,8 +248,9 @@ template <class T>
 }  // namespace tessera::detail
 
 namespace tessera::cuda {
-/// P = (I - ω D⁻¹ A_f) T for the T of ones. O(nnz); waits. \param a A_f, with short rows
+/// P = (I - ω D⁻¹ A_f) T for the T of ones, in some rows; the others are empty. O(nnz); waits. \param a A_f, with short
+/// rows
 template <class T>
-[[nodiscard]] Csr<T> smooth_short_rows(const Device& device, const CsrView<T>& a, const detail::Aggregates& aggregates,
-                                       const T* diagonal, double omega);
+[[nodiscard]] Csr<T> smooth_short_rows(const Device& device, const CsrView<T>& a, detail::RowRange rows,
+                                       const detail::Aggregates& aggregates, const T* diagonal, double omega);
 }  // namespace tessera::cuda

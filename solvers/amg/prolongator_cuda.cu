@@ -54,15 +54,21 @@ struct ShortRow {
   }
 };
 
+/// The row of a thread.
+[[nodiscard]] __device__ std::int64_t own_row(detail::RowRange rows) {
+  return rows.first + std::int64_t{blockIdx.x} * threads + threadIdx.x;
+}
+
 /// The rows of a block, through shared memory, so that loads are contiguous.
 template <class T>
-__device__ ShortRow<T> load_rows(const CsrPointers<T>& a, const index_t* aggregates, index_t rows, bool with_values) {
+__device__ ShortRow<T> load_rows(const CsrPointers<T>& a, const index_t* aggregates, detail::RowRange rows,
+                                 bool with_values) {
   __shared__ index_t aggregate[threads * longest];
   __shared__ T value[threads * longest];
-  const std::int64_t first = std::int64_t{blockIdx.x} * threads;
-  const std::int64_t row = first + threadIdx.x;
+  const std::int64_t row = own_row(rows);
+  const std::int64_t first = row - threadIdx.x;
   const offset_t begin = a.offsets[first];
-  const offset_t end = a.offsets[first + threads < rows ? first + threads : rows];
+  const offset_t end = a.offsets[first + threads < rows.last ? first + threads : rows.last];
 #pragma unroll
   for (int u = 0; u < longest; ++u) {
     const int at = static_cast<int>(threadIdx.x) + u * threads;
@@ -72,8 +78,8 @@ __device__ ShortRow<T> load_rows(const CsrPointers<T>& a, const index_t* aggrega
     if (with_values) value[at] = value_at(a, begin + at);
   }
   __syncthreads();
-  const int start = row < rows ? static_cast<int>(a.offsets[row] - begin) : 0;
-  const int length = row < rows ? static_cast<int>(a.offsets[row + 1] - begin) - start : 0;
+  const int start = row < rows.last ? static_cast<int>(a.offsets[row] - begin) : 0;
+  const int length = row < rows.last ? static_cast<int>(a.offsets[row + 1] - begin) - start : 0;
   ShortRow<T> result;
 #pragma unroll
   for (int u = 0; u < longest; ++u) {
@@ -85,19 +91,19 @@ __device__ ShortRow<T> load_rows(const CsrPointers<T>& a, const index_t* aggrega
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    count_short_rows_kernel(CsrPointers<T> a, const index_t* aggregates, index_t rows, offset_t* counts) {
+    count_short_rows_kernel(CsrPointers<T> a, const index_t* aggregates, detail::RowRange rows, offset_t* counts) {
   const ShortRow<T> entries = load_rows(a, aggregates, rows, false);
-  const std::int64_t row = std::int64_t{blockIdx.x} * threads + threadIdx.x;
-  if (row < rows) counts[row] = entries.count();
+  const std::int64_t row = own_row(rows);
+  if (row < rows.last) counts[row] = entries.count();
 }
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    fill_short_rows_kernel(CsrPointers<T> a, const index_t* aggregates, index_t rows, const T* diagonal, T omega,
-                           const offset_t* offsets, index_t* columns, T* values) {
+    fill_short_rows_kernel(CsrPointers<T> a, const index_t* aggregates, detail::RowRange rows, const T* diagonal,
+                           T omega, const offset_t* offsets, index_t* columns, T* values) {
   ShortRow<T> entries = load_rows(a, aggregates, rows, true);
-  const std::int64_t row = std::int64_t{blockIdx.x} * threads + threadIdx.x;
-  if (row >= rows) return;
+  const std::int64_t row = own_row(rows);
+  if (row >= rows.last) return;
   entries.sort();
   const index_t own = aggregates[row];
   const T scale = diagonal[row] > T{0} ? omega / diagonal[row] : T{0};
@@ -120,26 +126,26 @@ __global__ void __launch_bounds__(threads)
 }  // namespace
 
 template <class T>
-Csr<T> smooth_short_rows(const Device& device, const CsrView<T>& a, const detail::Aggregates& aggregates,
-                         const T* diagonal, double omega) {
+Csr<T> smooth_short_rows(const Device& device, const CsrView<T>& a, detail::RowRange rows,
+                         const detail::Aggregates& aggregates, const T* diagonal, double omega) {
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
-  const Grid grid{blocks_for(a.rows, threads), threads};
+  const Grid grid{blocks_for(rows.size(), threads), threads};
   const index_t* const of_row = aggregates.of_row.data();
-  Array<offset_t> offsets(std::int64_t{a.rows} + 1, Init::none, device);
-  launch("counting a prolongator", context, grid, count_short_rows_kernel<T>, pointers_of(a), of_row, a.rows,
+  Array<offset_t> offsets(std::int64_t{a.rows} + 1, rows.size() == a.rows ? Init::none : Init::zero, device);
+  launch("counting a prolongator", context, grid, count_short_rows_kernel<T>, pointers_of(a), of_row, rows,
          offsets.data());
   const offset_t nnz = sum_to_offsets(device, offsets.span());
   Array<index_t> columns(nnz, Init::none, device);
   Array<T> values(nnz, Init::none, device);
-  launch("smoothing a prolongator", context, grid, fill_short_rows_kernel<T>, pointers_of(a), of_row, a.rows, diagonal,
+  launch("smoothing a prolongator", context, grid, fill_short_rows_kernel<T>, pointers_of(a), of_row, rows, diagonal,
          static_cast<T>(omega), static_cast<const offset_t*>(offsets.data()), columns.data(), values.data());
   return Csr<T>(a.rows, aggregates.count, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 
-template Csr<float> smooth_short_rows(const Device&, const CsrView<float>&, const detail::Aggregates&, const float*,
-                                      double);
-template Csr<double> smooth_short_rows(const Device&, const CsrView<double>&, const detail::Aggregates&, const double*,
-                                       double);
+template Csr<float> smooth_short_rows(const Device&, const CsrView<float>&, detail::RowRange,
+                                      const detail::Aggregates&, const float*, double);
+template Csr<double> smooth_short_rows(const Device&, const CsrView<double>&, detail::RowRange,
+                                       const detail::Aggregates&, const double*, double);
 
 }  // namespace tessera::cuda

@@ -14,6 +14,9 @@
 
 namespace tessera::cuda {
 
+template struct TransformReduce<MembersOf>;
+template struct TransformReduce<Bandwidth>;
+template struct TransformReduce<PlaceOffsets>;
 template struct TransformReduce<ColumnBounds>;
 template struct TransformReduce<ShiftColumns>;
 template struct TransformReduce<ShiftOffsets>;

@@ -6,10 +6,10 @@
 #pragma once
 
 #include "preprocess/transpose_map.hpp"
-#include "solvers/amg/galerkin_rows.hpp"
 #include "solvers/amg/hierarchy.hpp"
 #include "solvers/amg/phase_clock.hpp"
 #include "solvers/amg/prolongator.hpp"
+#include "solvers/amg/setup_ranks.hpp"
 #include "solvers/amg/spectral_radius.hpp"
 #include "solvers/amg/strength.hpp"
 #include "tessera/amg.hpp"
@@ -93,7 +93,11 @@ class AmgSetup {
                                        double gershgorin);
   [[nodiscard]] std::shared_ptr<const Csr<T>> smooth(std::size_t level, std::int64_t longest_row,
                                                      std::shared_ptr<const Csr<T>> smoothed, const T* diagonal,
-                                                     double omega);
+                                                     double omega, RowRange rows);
+  [[nodiscard]] Csr<T> smooth_rows(std::size_t level, const std::shared_ptr<const Csr<T>>& smoothed,
+                                   const Tentative<T>& tentative, const T* diagonal, double omega, RowRange rows);
+  [[nodiscard]] RowRange share_next_level(std::size_t level);
+  void restrict_to_coarse(std::size_t level);
   [[nodiscard]] std::shared_ptr<const Csr<T>> multiply_galerkin(std::size_t level);
   void test_symmetry();
   void invert_coarsest(const MeasuredRows<T>& rows);
@@ -106,6 +110,7 @@ class AmgSetup {
   bool is_refresh_ = false;
   bool is_symmetric_ = false;
   index_t rows_;
+  std::size_t shared_levels_ = 0;      ///< from the finest on; of these each rank forms its rows of P and R
   std::shared_ptr<const Csr<T>> own_;  ///< copy of the finest matrix, where structures are kept
   NearNullspace<T> nullspace_;         ///< of the level that is being coarsened
   Array<T> rounding_;                  ///< of its diagonal; empty on the finest level

@@ -106,7 +106,7 @@ struct DistributedAmg<T>::Impl {
   DistributedAmgInfo info = {};
   std::vector<std::unique_ptr<AmgOfRank<T>>> ranks = {};
 
-  /// Of one set-up, or of a set-up by every GPU: all have the same bits. GPUs that reach each other share its products.
+  /// Of one set-up, or of a set-up by every GPU: all have the same bits. GPUs that reach each other share its work.
   void set_up(const Csr<T>& matrix, const AmgOptions& options, index_t least_rows) {
     const Stopwatch watch;
     const auto set_up_on = [&](const Csr<T>& here, const Device& device, detail::SetupRanks<T>* together) {
@@ -123,7 +123,7 @@ struct DistributedAmg<T>::Impl {
       if (!matrix.device().is_host()) synchronize(matrix.device());
       group.impl()->run([&](int rank) {
         const Device device = group.device(rank);
-        detail::GpuSetupRanks<T> together(group, rank, least_rows);
+        detail::GpuSetupRanks<T> together(group, rank, partition, least_rows);
         const Csr<T> here = matrix.device().is_host() && group.has_peer_access() ? uploaded_together(matrix, together)
                                                                                  : brought_to(matrix, device);
         SharedHierarchy<T> hierarchy = set_up_on(here, device, group.has_peer_access() ? &together : nullptr);

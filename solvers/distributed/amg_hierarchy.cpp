@@ -75,6 +75,10 @@ SharedHierarchy<T> set_up_shared(const CsrView<T>& matrix, const AmgOptions& opt
   std::size_t& shared = result.shared_levels;
   while (shared < levels.size() && is_shared(result.whole, shared, least_rows, finest.parts())) {
     if (++shared == levels.size()) break;
+    if (ranks != nullptr) {
+      result.partitions.push_back(ranks->partition(shared));
+      continue;
+    }
     const Aggregates& aggregates = setup.structures()[shared - 1].aggregates;
     const auto nodes = static_cast<index_t>(std::max<std::int64_t>(aggregates.of_row.size(), 1));
     const index_t block = levels[shared - 1].a->rows() / nodes;

@@ -3,8 +3,8 @@
 /// every rank has the whole.
 #pragma once
 
-#include "solvers/amg/galerkin_rows.hpp"
 #include "solvers/amg/hierarchy.hpp"
+#include "solvers/amg/setup_ranks.hpp"
 #include "tessera/amg.hpp"
 #include "tessera/array.hpp"
 #include "tessera/several_devices.hpp"
@@ -23,7 +23,8 @@ namespace tessera::detail {
 
 template <class T>
 struct SharedHierarchy {
-  AmgHierarchy<T> whole;              ///< its finest A is the caller's
+  /// Its finest A is the caller's. After a set-up by ranks P and R of shared levels have the rows of this rank alone.
+  AmgHierarchy<T> whole;
   std::vector<Partition> partitions;  ///< of the levels that are shared out and, where there is one, of the next
   std::size_t shared_levels = 0;      ///< 0: every rank has the whole hierarchy
   AmgInfo info;

@@ -1,7 +1,8 @@
 /// Gathering rows of a matrix on several GPUs: sizes and places by the communicator, arrays by copies between GPUs.
 #include "solvers/distributed/amg_setup_ranks.hpp"
 
-#include "solvers/distributed/group.hpp"
+#include "solvers/amg/galerkin_rows.hpp"
+#include "solvers/distributed/amg_hierarchy.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 #include "tessera/array.hpp"
 
@@ -29,10 +30,9 @@ struct FormedRows {
 template <class T>
 Csr<T> GpuSetupRanks<T>::gather(Csr<T> own) {
   const Device here = group_.device(rank_);
-  Communicator& communicator = *group_.impl()->communicator;
   synchronize(here);  // what others read is complete
   std::vector<FormedRows<T>> all(static_cast<std::size_t>(size()));
-  communicator.gather(
+  communicator().gather(
       rank_, FormedRows<T>{own.rows(), own.nnz(), own.row_offsets().data(), own.columns().data(), own.values().data()},
       std::span(all));
   index_t rows = 0;
@@ -60,10 +60,60 @@ Csr<T> GpuSetupRanks<T>::gather(Csr<T> own) {
     nnz += formed.nnz;
   }
   synchronize(here);
-  communicator.wait(rank_);  // all have read `own`
+  communicator().wait(rank_);  // all have read `own`
   if (own.is_pattern())
     return Csr<T>::pattern(rows, own.cols(), std::move(offsets), std::move(columns), Check::trusted);
   return Csr<T>(rows, own.cols(), std::move(offsets), std::move(columns), std::move(values), Check::trusted);
+}
+
+template <class T>
+void GpuSetupRanks<T>::coarsen(const Aggregates& aggregates, index_t block, index_t coarse_rows) {
+  partitions_.push_back(
+      partition_of_coarse(partitions_.back(), aggregates.of_row, block, aggregates.count, coarse_rows));
+}
+
+template <class T>
+void GpuSetupRanks<T>::complete(std::span<T> values, const Partition& partition) {
+  const Device here = group_.device(rank_);
+  synchronize(here);
+  std::vector<const T*> all(static_cast<std::size_t>(size()));
+  communicator().template gather<const T*>(rank_, values.data(), std::span(all));
+  for (int other = 0; other < size(); ++other) {
+    if (other == rank_) continue;
+    const index_t first = partition.first_row(other);
+    copy_bytes(here, values.data() + first, group_.device(other), all[static_cast<std::size_t>(other)] + first,
+               static_cast<std::uint64_t>(partition.rows_of(other)) * sizeof(T));
+  }
+  synchronize(here);
+  communicator().wait(rank_);
+}
+
+namespace {
+
+struct FoundAggregates {
+  const index_t* of_row;
+  std::int64_t nodes;
+  index_t count;
+  std::int64_t without;
+  int rounds;
+};
+
+}  // namespace
+
+template <class T>
+void GpuSetupRanks<T>::take_from_first(Aggregates& aggregates) {
+  const Device here = group_.device(rank_);
+  synchronize(here);
+  const auto found =
+      communicator().of_first(rank_, FoundAggregates{aggregates.of_row.data(), aggregates.of_row.size(),
+                                                     aggregates.count, aggregates.without, aggregates.rounds});
+  if (rank_ != 0) {
+    Array<index_t> of_row(found.nodes, Init::none, here);
+    copy_bytes(here, of_row.data(), group_.device(0), found.of_row, of_row.bytes());
+    aggregates = {std::move(of_row), found.count, found.without, found.rounds};
+    synchronize(here);
+  }
+  communicator().wait(rank_);
 }
 
 template class GpuSetupRanks<float>;

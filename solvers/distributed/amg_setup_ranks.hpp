@@ -4,28 +4,41 @@
 #pragma once
 
 #include "core/communicator.hpp"
-#include "solvers/amg/galerkin_rows.hpp"
+#include "solvers/amg/setup_ranks.hpp"
+#include "solvers/distributed/group.hpp"
 #include "tessera/several_devices.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace tessera::detail {
 
 template <class T>
 class GpuSetupRanks final : public SetupRanks<T> {
  public:
-  GpuSetupRanks(DeviceGroup group, int rank, index_t least_rows)
-      : group_(std::move(group)), rank_(rank), least_rows_(least_rows) {}
+  /// \param finest partition of the rows
+  GpuSetupRanks(DeviceGroup group, int rank, Partition finest, index_t least_rows)
+      : group_(std::move(group)), rank_(rank), least_rows_(least_rows), partitions_{std::move(finest)} {}
 
   [[nodiscard]] int number() const noexcept override { return rank_; }
-  [[nodiscard]] int size() const noexcept override { return group_.size(); }
   [[nodiscard]] index_t least_rows() const noexcept override { return least_rows_; }
+  [[nodiscard]] const Partition& partition(std::size_t level) const override { return partitions_[level]; }
+  void coarsen(const Aggregates& aggregates, index_t block, index_t coarse_rows) override;
   [[nodiscard]] Csr<T> gather(Csr<T> own) override;
+  void complete(std::span<T> values, const Partition& partition) override;
+  void take_from_first(Aggregates& aggregates) override;
 
  private:
+  [[nodiscard]] int size() const noexcept { return group_.size(); }
+  [[nodiscard]] Communicator& communicator() const { return *group_.impl()->communicator; }
+
   DeviceGroup group_;
   int rank_;
   index_t least_rows_;
+  std::vector<Partition> partitions_;
 };
 
 extern template class GpuSetupRanks<float>;

@@ -1,0 +1,126 @@
+/// \file
+/// Ranks that set up one hierarchy of AMG together, each on its own device. Every rank has A of all levels and all
+/// aggregates; of P and R, which only its rows of the next A and of the cycle ask for, it forms those rows. The bits are
+/// those of a set-up by one.
+#pragma once
+
+#include "core/host_device.hpp"
+#include "core/sums.hpp"
+#include "solvers/amg/aggregation.hpp"
+#include "tessera/csr.hpp"
+#include "tessera/several_devices.hpp"
+#include "tessera/types.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace tessera::detail {
+
+struct RowRange {
+  index_t first = 0;
+  index_t last = 0;  ///< the one behind the last
+  [[nodiscard]] constexpr index_t size() const noexcept { return last - first; }
+  friend constexpr bool operator==(const RowRange&, const RowRange&) = default;
+};
+
+/// Collective calls are made by all ranks, in the same order.
+template <class T>
+class SetupRanks {
+ public:
+  SetupRanks() = default;
+  SetupRanks(const SetupRanks&) = delete;
+  SetupRanks& operator=(const SetupRanks&) = delete;
+  virtual ~SetupRanks() = default;
+
+  [[nodiscard]] virtual int number() const noexcept = 0;
+  /// Levels with fewer rows are formed by every rank as a whole.
+  [[nodiscard]] virtual index_t least_rows() const noexcept = 0;
+  /// Of the levels so far: the finest, and those that coarsen() has shared out.
+  [[nodiscard]] virtual const Partition& partition(std::size_t level) const = 0;
+  /// Shares the next level out, so that aggregates lie where their rows lie.
+  virtual void coarsen(const Aggregates& aggregates, index_t block, index_t coarse_rows) = 0;
+
+  /// The rows of all ranks, one below the other, on the device of this one. Collective; waits.
+  [[nodiscard]] virtual Csr<T> gather(Csr<T> own) = 0;
+  /// The elements that the others have. Collective; waits. \param values one per row of a level, of which this rank
+  /// has those of its part
+  virtual void complete(std::span<T> values, const Partition& partition) = 0;
+  /// The aggregates of the first rank. Collective; waits.
+  virtual void take_from_first(Aggregates& aggregates) = 0;
+
+  /// The rows of a level that this rank has.
+  [[nodiscard]] RowRange rows(std::size_t level) const {
+    return {partition(level).first_row(number()), partition(level).first_row(number() + 1)};
+  }
+  /// Whether a level is shared out: large enough, and every rank gets a row of the next.
+  [[nodiscard]] bool shares(index_t rows, index_t coarse_rows) const {
+    const index_t parts = partition(0).parts();
+    return rows >= least_rows() && rows >= parts && coarse_rows >= parts;
+  }
+};
+
+struct IndexRange {
+  index_t least = std::numeric_limits<index_t>::max();
+  index_t most = -1;
+  TESSERA_HOST_DEVICE IndexRange& operator+=(const IndexRange& other) noexcept {
+    if (other.least < least) least = other.least;
+    if (other.most > most) most = other.most;
+    return *this;
+  }
+};
+
+/// Nodes of aggregates [first, last).
+struct MembersOf {
+  using Sums = IndexRange;
+  const index_t* aggregates;  ///< of nodes
+  index_t first;
+  index_t last;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t node, IndexRange& range) const {
+    if (aggregates[node] < first || aggregates[node] >= last) return;
+    range += IndexRange{static_cast<index_t>(node), static_cast<index_t>(node)};
+  }
+};
+
+/// Largest distance of an entry from the diagonal, from the ends of rows whose columns ascend.
+struct Bandwidth {
+  using Sums = IndexRange;
+  const offset_t* offsets;
+  const index_t* columns;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t row, IndexRange& range) const {
+    if (offsets[row] == offsets[row + 1]) return;
+    const auto i = static_cast<index_t>(row);
+    const index_t before = i - columns[offsets[row]];
+    const index_t behind = columns[offsets[row + 1] - 1] - i;
+    range.most = before > range.most ? before : range.most;
+    range.most = behind > range.most ? behind : range.most;
+  }
+};
+
+/// Offsets of a matrix that has rows [first, last) alone, from those of a matrix of these rows. Runs on rows + 1
+/// elements.
+struct PlaceOffsets {
+  using Sums = NoSum;
+  const offset_t* from;
+  offset_t* to;
+  RowRange rows;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
+    const std::int64_t within = i < rows.first ? 0 : i > rows.last ? rows.last - rows.first : i - rows.first;
+    to[i] = from[within];
+  }
+};
+
+/// Rows of P that a rank needs, within those that it has: for its own rows of the fine level, and for the rows of
+/// R (A P) that it forms. O(rows + nodes) \param a of the fine level \param fine, coarse the rows that it has of both
+/// levels \param vectors coarse rows per aggregate
+template <class T>
+[[nodiscard]] RowRange rows_of_prolongator(const Device& device, const CsrView<T>& a, const Aggregates& aggregates,
+                                           RowRange fine, RowRange coarse, index_t vectors);
+
+/// A matrix with these rows, and empty ones beside them: its slices and products are those of the whole, where no other
+/// row is asked for. O(rows + nnz) \param part of `range.size()` rows, on `device`
+template <class T>
+[[nodiscard]] Csr<T> place_rows(const Device& device, const CsrView<T>& part, RowRange range, index_t rows);
+
+}  // namespace tessera::detail
