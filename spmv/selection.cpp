@@ -102,6 +102,7 @@ std::optional<SpmvSelection> select_tiles(const CsrView<T>& a, const SpmvOptions
 struct PatternsPromise {
   SpmvSelection selection;
   bool without_values = false;  ///< templates, or a pattern matrix: next to nothing is read
+  bool before_tiles = false;    ///< also where those pay
 };
 template <class T>
 std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const SpmvOptions& options) {
@@ -122,7 +123,7 @@ std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const Sp
                    "products repay",
                    estimate.lists, name_of(estimate.kind), 100.0 * estimate.named_share, bytes,
                    csr_bytes_per_nonzero(full), options.expected_applications)},
-      without_values};
+      without_values, own < full || std::is_same_v<T, float>};
 }
 
 /// Sliced ELL where a sample promises columns and values in few bytes.
@@ -214,7 +215,8 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, co
   if (options.rank_products && a.is_pattern() && worth_tiles && keeps_class(merbit, options)) {
     return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
   }
-  // Tiles were measured on matrices of blocks, row patterns were not.
+  if (row_patterns && row_patterns->before_tiles) return std::move(row_patterns->selection);
+  // Of values in full, multiplied in double, tiles read a little more and are faster (bench/NOTES.md).
   if (std::optional<SpmvSelection> bitmap_tiles = select_tiles(a, options)) return *std::move(bitmap_tiles);
   if (row_patterns) return std::move(row_patterns->selection);
   if (!refused.sell) {

@@ -3,6 +3,7 @@
 #include "spmv/patterns/dictionary_codes.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/plan_internals.hpp"
+#include "spmv/selection.hpp"
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/spmv/repeating_matrices.hpp"
 #include "tests/support/compare.hpp"
@@ -221,6 +222,19 @@ TYPED_TEST(DictionaryCodes, ASamplePromisesTheBytesOfAValue) {
   std::vector<TypeParam> values(any.values().begin(), any.values().end());
   for (TypeParam& value : values) value = static_cast<TypeParam>(static_cast<float>(value));
   EXPECT_EQ(promised(with_values(any, values)), sizeof(float));
+}
+
+/// A wide band fills tiles and repeats its rows: tiles are for values in full that are multiplied in double.
+TYPED_TEST(DictionaryCodes, AreChosenBeforeTiles) {
+  const RepeatingRows band{34000, 34064, {testing::list_of_width(64, 0, 1)}, {}, {}};
+  const auto chosen = [&](const Csr<TypeParam>& matrix) {
+    SpmvOptions options;
+    options.device = this->gpu();
+    return select_spmv_kernel(matrix.to(this->gpu()).view(), options).algorithm;
+  };
+  const auto any = with_repeating_rows<TypeParam>(band, Repeating::columns);
+  EXPECT_EQ(chosen(any), sizeof(TypeParam) == 8 ? SpmvAlgorithm::tiles : SpmvAlgorithm::patterns);
+  EXPECT_EQ(chosen(with_values(any, few_values<TypeParam>(any.nnz(), 200, 3))), SpmvAlgorithm::patterns);
 }
 
 TYPED_TEST(DictionaryCodes, UpdatesOfValues) {
