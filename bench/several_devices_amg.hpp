@@ -27,6 +27,7 @@ struct AmgRuns {
   std::vector<double> setup_ms;  ///< of M, from the matrix on the first GPU
   std::vector<double> solve_ms;
   std::int64_t iterations = 0;
+  AmgSetupTimes phases;  ///< of the last set-up, on the first GPU
   std::vector<double> x;
 
   [[nodiscard]] std::vector<double> total_ms() const {
@@ -63,6 +64,7 @@ class AmgOnOne {
     const Amg<double> M(plan_.matrix(), {}, plan_.device());
     synchronize(plan_.device());
     runs.setup_ms.push_back(milliseconds_since(began));
+    runs.phases = M.info().times;
     detail::zero_bytes(x_.device(), x_.data(), x_.bytes());
     const SolveReport report = cg<double>(plan_, M, std::as_const(b_).span(), x_.span(), options);
     require_converged(report);
@@ -95,6 +97,7 @@ class AmgOnGroup {
     is_repeated_ = is_repeated_ && (runs.x.empty() || runs.x == x);
     runs.x = std::move(x);
     info_ = M.info();
+    runs.phases = info_.hierarchy.times;
   }
   /// Of M, from the matrix on the host.
   [[nodiscard]] double setup_from_host_ms(const Csr<double>& matrix) const {
@@ -114,6 +117,13 @@ class AmgOnGroup {
   bool is_repeated_ = true;
   DistributedAmgInfo info_;
 };
+
+[[nodiscard]] inline Json json_of(const AmgSetupTimes& phases) {
+  return {{"strength", phases.strength},       {"eigenvalues", phases.eigenvalues},
+          {"aggregation", phases.aggregation}, {"prolongator", phases.prolongator},
+          {"restriction", phases.restriction}, {"products", phases.products},
+          {"layout", phases.layout},           {"check", phases.check}};
+}
 
 /// Both in turn, after one round that does not count.
 [[nodiscard]] inline Json compare_amg(const std::string& name, const Csr<double>& matrix, const DeviceGroup& group,
@@ -143,6 +153,7 @@ class AmgOnGroup {
     row["setup_ms"][who] = json_of(summarise(runs->setup_ms));
     row["solve_ms"][who] = json_of(summarise(runs->solve_ms));
     row["iterations"][who] = runs->iterations;
+    row["setup_phases_ms"][who] = json_of(runs->phases);
   }
   const TimingRatio setup = median_ratio(of_one.setup_ms, of_all.setup_ms);
   const TimingRatio solve = median_ratio(of_one.solve_ms, of_all.solve_ms);
@@ -153,11 +164,10 @@ class AmgOnGroup {
   row["shared_levels"] = all.info().shared_levels;
   row["total_ratio"] = json_of(median_ratio(of_one.total_ms(), of_all.total_ms()));
   const DistributedAmgInfo& info = all.info();
-  const AmgSetupTimes& phases = info.hierarchy.times;
-  row["setup_all"] = {
-      {"hierarchy_ms", info.setup_ms},     {"shares_ms", info.share_ms},        {"check_ms", info.check_ms},
-      {"strength", phases.strength},       {"eigenvalues", phases.eigenvalues}, {"aggregation", phases.aggregation},
-      {"prolongator", phases.prolongator}, {"restriction", phases.restriction}, {"products", phases.products}};
+  row["setup_all"] = {{"hierarchy_ms", info.setup_ms},
+                      {"exchange_ms", info.exchange_ms},
+                      {"shares_ms", info.share_ms},
+                      {"check_ms", info.check_ms}};
   row["setup_from_host_ms"] = all.setup_from_host_ms(matrix);
   row["parts"] = all.parts();
   fmt::print("  {:34} set-up {:9.3f} ms, all {:9.3f} ms: {:.3f}; solve {:9.3f} ms, all {:9.3f} ms: {:.3f}\n", name,

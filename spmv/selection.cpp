@@ -123,7 +123,8 @@ std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const Sp
                    "products repay",
                    estimate.lists, name_of(estimate.kind), 100.0 * estimate.named_share, bytes,
                    csr_bytes_per_nonzero(full), options.expected_applications)},
-      without_values, own < full || std::is_same_v<T, float>};
+      without_values,
+      own < full || std::is_same_v<T, float>};
 }
 
 /// Sliced ELL where a sample promises columns and values in few bytes.

@@ -24,14 +24,15 @@ struct DistributedAmgInfo {
   AmgInfo hierarchy;      ///< that of one device; layouts are those of the first one, bytes those of all together
   int shared_levels = 0;  ///< the finest ones, whose rows are shared out
   bool is_symmetric = false;
-  double setup_ms = 0.0;             ///< of the hierarchy, with the way of the matrix to the devices
-  double share_ms = 0.0;             ///< until all devices have their rows in the layouts of the cycle
-  double check_ms = 0.0;             ///< of a cycle that checks M
+  double setup_ms = 0.0;     ///< of the hierarchy, with the way of the matrix to the devices
+  double exchange_ms = 0.0;  ///< of that, on the first GPU: copies of what others have formed, and waiting for it
+  double share_ms = 0.0;     ///< until all devices have their rows in the layouts of the cycle
+  double check_ms = 0.0;     ///< of a cycle that checks M
   std::vector<std::uint64_t> bytes;  ///< per device: matrices, smoothers and vectors of the cycle
 };
 
 /// Smoothed-aggregation AMG on the devices of a group: M is one V cycle from the guess 0, that of Amg up to rounding
-/// (on the host bit by bit). Every GPU sets up the whole hierarchy, with the same bits, and so needs the memory of a
+/// (on the host bit by bit). Every GPU sets up the hierarchy, with the same bits, and so needs about the memory of a
 /// set-up on one; then it keeps its rows of A, P and R of the finer levels, and the coarser levels whole. Hosts share
 /// one set-up. Products are not concurrent.
 template <class T>

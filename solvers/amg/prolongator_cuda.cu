@@ -143,8 +143,8 @@ Csr<T> smooth_short_rows(const Device& device, const CsrView<T>& a, detail::RowR
   return Csr<T>(a.rows, aggregates.count, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 
-template Csr<float> smooth_short_rows(const Device&, const CsrView<float>&, detail::RowRange,
-                                      const detail::Aggregates&, const float*, double);
+template Csr<float> smooth_short_rows(const Device&, const CsrView<float>&, detail::RowRange, const detail::Aggregates&,
+                                      const float*, double);
 template Csr<double> smooth_short_rows(const Device&, const CsrView<double>&, detail::RowRange,
                                        const detail::Aggregates&, const double*, double);
 

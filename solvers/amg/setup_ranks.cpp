@@ -15,14 +15,13 @@ template <class T>
 RowRange rows_of_prolongator(const Device& device, const CsrView<T>& a, const Aggregates& aggregates, RowRange fine,
                              RowRange coarse, index_t vectors) {
   const std::int64_t nodes = aggregates.of_row.size();
-  const IndexRange members =
-      fused::transform_reduce(device, nodes,
-                              MembersOf{.aggregates = aggregates.of_row.data(),
-                                        .first = coarse.first / vectors,
-                                        .last = (coarse.last + vectors - 1) / vectors});
+  const IndexRange members = fused::transform_reduce(device, nodes,
+                                                     MembersOf{.aggregates = aggregates.of_row.data(),
+                                                               .first = coarse.first / vectors,
+                                                               .last = (coarse.last + vectors - 1) / vectors});
   if (members.most < 0) return fine;
-  const IndexRange band = fused::transform_reduce(
-      device, a.rows, Bandwidth{.offsets = a.row_offsets.data(), .columns = a.columns.data()});
+  const IndexRange band =
+      fused::transform_reduce(device, a.rows, Bandwidth{.offsets = a.row_offsets.data(), .columns = a.columns.data()});
   const std::int64_t reach = 2 * std::max<std::int64_t>(band.most, 0);
   const std::int64_t block = a.rows / nodes;
   const std::int64_t first = members.least * block - reach;

@@ -1,7 +1,7 @@
 /// \file
 /// Ranks that set up one hierarchy of AMG together, each on its own device. Every rank has A of all levels and all
-/// aggregates; of P and R, which only its rows of the next A and of the cycle ask for, it forms those rows. The bits are
-/// those of a set-up by one.
+/// aggregates; of P and R, which only its rows of the next A and of the cycle ask for, it forms those rows. The bits
+/// are those of a set-up by one.
 #pragma once
 
 #include "core/host_device.hpp"

@@ -128,6 +128,7 @@ struct DistributedAmg<T>::Impl {
                                                                                  : brought_to(matrix, device);
         SharedHierarchy<T> hierarchy = set_up_on(here, device, group.has_peer_access() ? &together : nullptr);
         if (rank == 0) note(hierarchy, watch);
+        if (rank == 0) info.exchange_ms = together.exchange_ms();
         take_share(rank, hierarchy, options, all);
         synchronize(device);
       });

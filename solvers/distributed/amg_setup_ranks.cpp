@@ -28,9 +28,22 @@ struct FormedRows {
 }  // namespace
 
 template <class T>
+Stopwatch GpuSetupRanks<T>::begin() const {
+  synchronize(group_.device(rank_));
+  return {};
+}
+
+template <class T>
+void GpuSetupRanks<T>::end(const Stopwatch& watch) {
+  synchronize(group_.device(rank_));
+  communicator().wait(rank_);
+  exchange_ms_ += watch.milliseconds();
+}
+
+template <class T>
 Csr<T> GpuSetupRanks<T>::gather(Csr<T> own) {
   const Device here = group_.device(rank_);
-  synchronize(here);  // what others read is complete
+  const Stopwatch watch = begin();
   std::vector<FormedRows<T>> all(static_cast<std::size_t>(size()));
   communicator().gather(
       rank_, FormedRows<T>{own.rows(), own.nnz(), own.row_offsets().data(), own.columns().data(), own.values().data()},
@@ -59,8 +72,7 @@ Csr<T> GpuSetupRanks<T>::gather(Csr<T> own) {
     rows += formed.rows;
     nnz += formed.nnz;
   }
-  synchronize(here);
-  communicator().wait(rank_);  // all have read `own`
+  end(watch);
   if (own.is_pattern())
     return Csr<T>::pattern(rows, own.cols(), std::move(offsets), std::move(columns), Check::trusted);
   return Csr<T>(rows, own.cols(), std::move(offsets), std::move(columns), std::move(values), Check::trusted);
@@ -75,7 +87,7 @@ void GpuSetupRanks<T>::coarsen(const Aggregates& aggregates, index_t block, inde
 template <class T>
 void GpuSetupRanks<T>::complete(std::span<T> values, const Partition& partition) {
   const Device here = group_.device(rank_);
-  synchronize(here);
+  const Stopwatch watch = begin();
   std::vector<const T*> all(static_cast<std::size_t>(size()));
   communicator().template gather<const T*>(rank_, values.data(), std::span(all));
   for (int other = 0; other < size(); ++other) {
@@ -84,8 +96,7 @@ void GpuSetupRanks<T>::complete(std::span<T> values, const Partition& partition)
     copy_bytes(here, values.data() + first, group_.device(other), all[static_cast<std::size_t>(other)] + first,
                static_cast<std::uint64_t>(partition.rows_of(other)) * sizeof(T));
   }
-  synchronize(here);
-  communicator().wait(rank_);
+  end(watch);
 }
 
 namespace {
@@ -103,7 +114,7 @@ struct FoundAggregates {
 template <class T>
 void GpuSetupRanks<T>::take_from_first(Aggregates& aggregates) {
   const Device here = group_.device(rank_);
-  synchronize(here);
+  const Stopwatch watch = begin();
   const auto found =
       communicator().of_first(rank_, FoundAggregates{aggregates.of_row.data(), aggregates.of_row.size(),
                                                      aggregates.count, aggregates.without, aggregates.rounds});
@@ -111,9 +122,8 @@ void GpuSetupRanks<T>::take_from_first(Aggregates& aggregates) {
     Array<index_t> of_row(found.nodes, Init::none, here);
     copy_bytes(here, of_row.data(), group_.device(0), found.of_row, of_row.bytes());
     aggregates = {std::move(of_row), found.count, found.without, found.rounds};
-    synchronize(here);
   }
-  communicator().wait(rank_);
+  end(watch);
 }
 
 template class GpuSetupRanks<float>;

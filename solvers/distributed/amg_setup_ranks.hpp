@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/communicator.hpp"
+#include "core/stopwatch.hpp"
 #include "solvers/amg/setup_ranks.hpp"
 #include "solvers/distributed/group.hpp"
 #include "tessera/several_devices.hpp"
@@ -30,8 +31,13 @@ class GpuSetupRanks final : public SetupRanks<T> {
   [[nodiscard]] Csr<T> gather(Csr<T> own) override;
   void complete(std::span<T> values, const Partition& partition) override;
   void take_from_first(Aggregates& aggregates) override;
+  /// Of these calls, without the work that was under way before.
+  [[nodiscard]] double exchange_ms() const noexcept { return exchange_ms_; }
 
  private:
+  /// Begins and ends an exchange: what others read is complete, and has been read.
+  [[nodiscard]] Stopwatch begin() const;
+  void end(const Stopwatch& watch);
   [[nodiscard]] int size() const noexcept { return group_.size(); }
   [[nodiscard]] Communicator& communicator() const { return *group_.impl()->communicator; }
 
@@ -39,6 +45,7 @@ class GpuSetupRanks final : public SetupRanks<T> {
   int rank_;
   index_t least_rows_;
   std::vector<Partition> partitions_;
+  double exchange_ms_ = 0.0;
 };
 
 extern template class GpuSetupRanks<float>;

@@ -5,6 +5,7 @@
 #include "core/row_slice.hpp"
 #include "solvers/amg/galerkin_rows.hpp"
 #include "solvers/amg/setup.hpp"
+#include "solvers/amg/setup_ranks.hpp"
 #include "tests/solvers/amg_cycle_oracle.hpp"
 #include "tests/solvers/amg_ranks.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -142,20 +143,93 @@ TEST_F(SeveralGpusAmg, SetUpFromAMatrixOnAGpu) {
   EXPECT_EQ(from_gpu, from_host);
 }
 
-/// GPUs that reach each other share the products of set-up.
-TEST_F(SeveralGpusAmg, FormProductsTogether) {
-  const Csr<double> a = poisson3d<double>(9, 8, 10, Stencil3d::twentyseven_point);
-  const AmgOptions options{.coarsest_rows = 10};
-  const Values r = random_values<double>(static_cast<std::size_t>(a.rows()), 3);
-  const auto image = [&](bool peer_access, int ranks) {
-    const DistributedMatrix<double> A(group(peer_access, ranks), a.view());
-    const DistributedAmg<double> M(A, a.view(), options, {.least_rows = 50});
-    Values z(r.size());
-    M.apply(r, z);
-    return z;
+/// GPUs that reach each other share the work of set-up: the bits are those of GPUs that each do all of it.
+TEST_F(SeveralGpusAmg, SetUpTogether) {
+  struct Case {
+    Csr<double> a;
+    AmgOptions options;
   };
-  EXPECT_EQ(image(true, 2), image(false, 2));
-  EXPECT_EQ(image(true, 3), image(false, 3));
+  std::vector<Case> cases;
+  cases.push_back({poisson3d<double>(9, 8, 10, Stencil3d::twentyseven_point), {.coarsest_rows = 10}});
+  cases.push_back({anisotropic2d<double>(25, 20, 0.02), {.coarsest_rows = 10}});  // weak entries are lumped
+  cases.push_back({convection_diffusion<double>(22, 15, 1, {.x = 0.3, .y = -0.2}), {.coarsest_rows = 10}});
+  cases.push_back({poisson2d<double>(21, 19), {.coarsest_rows = 10, .prolongator_damping = 0.0}});
+  AmgOptions elastic{.coarsest_rows = 30, .block_size = 3};
+  elastic.coordinates = generator_coordinates(parse_generator("elasticity3d:5"));
+  cases.push_back({elasticity3d<double>(5), elastic});
+  for (const Case& task : cases) {
+    const Values r = random_values<double>(static_cast<std::size_t>(task.a.rows()), 3);
+    const auto image = [&](bool peer_access, int ranks) {
+      const DistributedMatrix<double> A(group(peer_access, ranks), task.a.view());
+      const DistributedAmg<double> M(A, task.a.view(), task.options, {.least_rows = 50});
+      EXPECT_GE(M.info().shared_levels, 1);
+      EXPECT_EQ(M.info().exchange_ms > 0.0, peer_access && A.group().has_peer_access());
+      Values z(r.size());
+      M.apply(r, z);
+      return z;
+    };
+    EXPECT_EQ(image(true, 2), image(false, 2));
+    if (&task != cases.data() && sparing()) continue;
+    EXPECT_EQ(image(true, 3), image(false, 3));
+  }
+}
+
+/// Along a long grid a rank needs few rows of P beside its own; the bounds are checked entry by entry.
+TEST_F(SeveralGpusAmg, RowsOfProlongatorsForARank) {
+  for (const auto& [nx, ny] : {std::pair{4, 200}, {40, 15}}) {
+    const Csr<double> a = poisson2d<double>(nx, ny);
+    const detail::AmgSetup<double> on_host(a.view(), {.coarsest_rows = 20}, Device{});
+    const Csr<double>& p = *on_host.hierarchy().levels[0].p;
+    const detail::Aggregates& found = on_host.structures()[0].aggregates;
+    const detail::Aggregates there{found.of_row.to(gpu()), found.count, found.without, found.rounds};
+    const Partition fine = uneven(a.rows(), 3);
+    const Partition coarse = detail::partition_of_coarse(fine, found.of_row, 1, found.count, p.cols());
+    for (int rank = 0; rank < 3; ++rank) {
+      const detail::RowRange own{fine.first_row(rank), fine.first_row(rank + 1)};
+      const detail::RowRange next{coarse.first_row(rank), coarse.first_row(rank + 1)};
+      const detail::RowRange rows = detail::rows_of_prolongator(Device{}, a.view(), found, own, next, 1);
+      EXPECT_EQ(rows, detail::rows_of_prolongator(gpu(), a.to(gpu()).view(), there, own, next, 1));
+      detail::RowRange needed = own;
+      for (index_t i = 0; i < a.rows(); ++i) {
+        const auto columns = [](const Csr<double>& m, index_t row) {
+          const auto begin = static_cast<std::size_t>(m.row_offsets()[static_cast<std::size_t>(row)]);
+          const auto end = static_cast<std::size_t>(m.row_offsets()[static_cast<std::size_t>(row) + 1]);
+          return m.columns().span().subspan(begin, end - begin);
+        };
+        const auto of_p = columns(p, i);
+        if (std::none_of(of_p.begin(), of_p.end(), [&](index_t c) { return c >= next.first && c < next.last; }))
+          continue;
+        for (const index_t j : columns(a, i)) {
+          needed.first = std::min(needed.first, j);
+          needed.last = std::max(needed.last, j + 1);
+        }
+      }
+      EXPECT_LE(rows.first, needed.first);
+      EXPECT_GE(rows.last, needed.last);
+      EXPECT_LE(rows.size(), nx == 4 ? needed.size() + 60 : a.rows()) << rank;
+    }
+  }
+}
+
+TEST_F(SeveralGpusAmg, PlacedRowsStandBetweenEmptyOnes) {
+  const Csr<double> a = poisson2d<double>(5, 4);
+  const Csr<double> there = a.to(gpu());
+  for (const detail::RowRange range : {detail::RowRange{0, 20}, {3, 11}, {0, 1}, {19, 20}, {7, 7}}) {
+    const auto part = detail::slice_rows(there.view(), gpu(), range.first, range.size());
+    const Csr<double> placed = detail::place_rows(gpu(), part.view, range, a.rows()).to(Device{});
+    validate(placed.view());
+    ASSERT_EQ(placed.rows(), a.rows());
+    for (index_t row = 0; row < a.rows(); ++row) {
+      const auto slice = detail::slice_rows(placed.view(), Device{}, row, 1);
+      const auto whole = detail::slice_rows(a.view(), Device{}, row, 1);
+      if (row < range.first || row >= range.last) {
+        EXPECT_EQ(slice.view.nnz(), 0) << row;
+        continue;
+      }
+      EXPECT_TRUE(std::ranges::equal(slice.view.columns, whole.view.columns)) << row;
+      EXPECT_TRUE(std::ranges::equal(slice.view.values, whole.view.values)) << row;
+    }
+  }
 }
 
 /// Rows of a Galerkin product have the bits of the whole.

@@ -171,8 +171,8 @@ TYPED_TEST(DictionaryCodes, EveryWidthOfPaddedAndJaggedSlices) {
 }
 
 TYPED_TEST(DictionaryCodes, RowsOnNoList) {
-  for (RepeatingRows spec : {testing::rows_of_width(2000, 5), testing::rows_up_to_width(2000, 6),
-                             testing::rows_seldom_of_width(3500, 12)}) {
+  for (RepeatingRows spec :
+       {testing::rows_of_width(2000, 5), testing::rows_up_to_width(2000, 6), testing::rows_seldom_of_width(3500, 12)}) {
     spec.others = {0, 31, 32, 1000, 1999};
     spec.length_of_others = 300;
     this->check(this->matrix_of(spec, 50));
@@ -264,8 +264,8 @@ TYPED_TEST(DictionaryCodes, UpdatesOfValues) {
 }
 
 TYPED_TEST(DictionaryCodes, SumsAreThoseOfValuesInFull) {
-  for (const RepeatingRows& spec : {testing::rows_of_width(1500, 27), testing::rows_up_to_width(3000, 6),
-                                    testing::rows_seldom_of_width(4500, 8)}) {
+  for (const RepeatingRows& spec :
+       {testing::rows_of_width(1500, 27), testing::rows_up_to_width(3000, 6), testing::rows_seldom_of_width(4500, 8)}) {
     const auto any = with_repeating_rows<TypeParam>(spec, Repeating::columns);
     const auto few = few_values<TypeParam>(any.nnz(), 77, 5);
     CudaProduct<TypeParam> full(any, this->options());
@@ -279,8 +279,8 @@ TYPED_TEST(DictionaryCodes, SumsAreThoseOfValuesInFull) {
 }
 
 TYPED_TEST(DictionaryCodes, NanAndInfinityReachExactlyTheRowsThatHoldTheColumn) {
-  for (const RepeatingRows& spec : {testing::five_points(40), testing::rows_up_to_width(2500, 6),
-                                    testing::rows_seldom_of_width(4500, 8)}) {
+  for (const RepeatingRows& spec :
+       {testing::five_points(40), testing::rows_up_to_width(2500, 6), testing::rows_seldom_of_width(4500, 8)}) {
     const CudaProduct<TypeParam> product(this->matrix_of(spec, 30), this->options());
     ASSERT_TRUE(this->has_dictionary(product));
     const CsrView<TypeParam> a = product.matrix();
