@@ -91,7 +91,7 @@ namespace detail {
 template <class T>
 std::unique_ptr<KrylovMethod<T>> make_cg(const KrylovProblem<T>& problem) {
   require_right_side(problem.options, "cg");
-  if (auto halves = cg_halves_of(problem)) return make_two_kernel_cg(problem, std::move(halves));
+  if (auto halves = two_kernel_cg_steps_of(problem)) return make_two_kernel_cg(problem, std::move(halves));
   return std::make_unique<ConjugateGradients<T>>(problem);
 }
 

@@ -18,9 +18,9 @@ namespace {
 
 /// By the products of a plan.
 template <class T>
-class CgHalvesOfPlan final : public CgHalves<T> {
+class TwoKernelCgStepsOfPlan final : public TwoKernelCgSteps<T> {
  public:
-  CgHalvesOfPlan(std::unique_ptr<CgProduct<T>> product, Device device)
+  TwoKernelCgStepsOfPlan(std::unique_ptr<CgProduct<T>> product, Device device)
       : product_(std::move(product)), device_(std::move(device)) {}
 
   void record_direction(const CgVectors<T>& vectors, const cuda::LoopFrame& frame) override {
@@ -45,10 +45,10 @@ class TwoKernelCg final : public KrylovMethod<T> {
  public:
   using Loop = fused::Loop<TwoKernelCgState>;
 
-  TwoKernelCg(const KrylovProblem<T>& problem, std::unique_ptr<CgHalves<T>> halves)
+  TwoKernelCg(const KrylovProblem<T>& problem, std::unique_ptr<TwoKernelCgSteps<T>> steps)
       : loop_(problem.device(), true, problem.iterations_per_check()),
         solve_(problem, loop_.state()),
-        halves_(std::move(halves)),
+        steps_(std::move(steps)),
         directions_{Array<T>(problem.a.rows(), Init::none, solve_.device()),
                     Array<T>(problem.a.rows(), Init::none, solve_.device())} {}
 
@@ -61,8 +61,8 @@ class TwoKernelCg final : public KrylovMethod<T> {
 
   void iterate(Loop& loop) {
     loop.enqueue([this](const cuda::LoopFrame& frame) {
-      halves_->record_direction(vectors(), frame);
-      halves_->record_residual(vectors(), frame, CgScalarsAfterResidual{.counts = solve_.m().counts()});
+      steps_->record_direction(vectors(), frame);
+      steps_->record_residual(vectors(), frame, CgScalarsAfterResidual{.counts = solve_.m().counts()});
     });
   }
 
@@ -126,35 +126,36 @@ class TwoKernelCg final : public KrylovMethod<T> {
 
   Loop loop_;
   KrylovSolve<T> solve_;
-  std::unique_ptr<CgHalves<T>> halves_;
+  std::unique_ptr<TwoKernelCgSteps<T>> steps_;
   Array<T> directions_[2];
 };
 
 }  // namespace
 
 template <class T>
-std::unique_ptr<CgHalves<T>> cg_halves_of(const KrylovProblem<T>& problem) {
+std::unique_ptr<TwoKernelCgSteps<T>> two_kernel_cg_steps_of(const KrylovProblem<T>& problem) {
   if (problem.device().is_host() || !problem.preconditioner.is_fused) return nullptr;
   if (problem.a.rows() == 0 || !problem.is_enqueueable()) return nullptr;
-  if (const auto* const other = dynamic_cast<const OffersCgHalves<T>*>(&problem.a)) return other->make_cg_halves();
+  if (const auto* const other = dynamic_cast<const HasTwoKernelCg<T>*>(&problem.a))
+    return other->make_two_kernel_cg_steps();
   const auto* const plan = dynamic_cast<const SpmvPlan<T>*>(&problem.a);
   if (plan == nullptr) return nullptr;
   auto product = PlanInternals::kernel(*plan).make_cg_product(plan->matrix(), false);
   if (product == nullptr) return nullptr;
-  return std::make_unique<CgHalvesOfPlan<T>>(std::move(product), problem.device());
+  return std::make_unique<TwoKernelCgStepsOfPlan<T>>(std::move(product), problem.device());
 }
 
 template <class T>
 std::unique_ptr<KrylovMethod<T>> make_two_kernel_cg(const KrylovProblem<T>& problem,
-                                                    std::unique_ptr<CgHalves<T>> halves) {
-  return std::make_unique<TwoKernelCg<T>>(problem, std::move(halves));
+                                                    std::unique_ptr<TwoKernelCgSteps<T>> steps) {
+  return std::make_unique<TwoKernelCg<T>>(problem, std::move(steps));
 }
 
-template std::unique_ptr<CgHalves<float>> cg_halves_of(const KrylovProblem<float>&);
-template std::unique_ptr<CgHalves<double>> cg_halves_of(const KrylovProblem<double>&);
+template std::unique_ptr<TwoKernelCgSteps<float>> two_kernel_cg_steps_of(const KrylovProblem<float>&);
+template std::unique_ptr<TwoKernelCgSteps<double>> two_kernel_cg_steps_of(const KrylovProblem<double>&);
 template std::unique_ptr<KrylovMethod<float>> make_two_kernel_cg(const KrylovProblem<float>&,
-                                                                 std::unique_ptr<CgHalves<float>>);
+                                                                 std::unique_ptr<TwoKernelCgSteps<float>>);
 template std::unique_ptr<KrylovMethod<double>> make_two_kernel_cg(const KrylovProblem<double>&,
-                                                                  std::unique_ptr<CgHalves<double>>);
+                                                                  std::unique_ptr<TwoKernelCgSteps<double>>);
 
 }  // namespace tessera::detail

@@ -70,15 +70,15 @@ struct CgScalarsAfterResidual {
   }
 };
 
-/// Both halves of an iteration, each with the scalars that follow. They neither wait nor allocate, and do nothing while
-/// the state of the loop, a TwoKernelCgState, is halted. Not concurrent with themselves.
+/// Both products of an iteration, each with the scalars that follow. They neither wait nor allocate, and do nothing
+/// while the state of the loop, a TwoKernelCgState, is halted. Not concurrent with themselves.
 template <class T>
-class CgHalves {
+class TwoKernelCgSteps {
  public:
-  CgHalves() = default;
-  CgHalves(const CgHalves&) = delete;
-  CgHalves& operator=(const CgHalves&) = delete;
-  virtual ~CgHalves() = default;
+  TwoKernelCgSteps() = default;
+  TwoKernelCgSteps(const TwoKernelCgSteps&) = delete;
+  TwoKernelCgSteps& operator=(const TwoKernelCgSteps&) = delete;
+  virtual ~TwoKernelCgSteps() = default;
 
   /// p' = M r + β p,  x = x + α p,  α = ρ / <p', A p'>  (CgScalarsAfterDirection). \throws CudaError
   virtual void record_direction(const CgVectors<T>& vectors, const cuda::LoopFrame& frame) = 0;
@@ -89,25 +89,25 @@ class CgHalves {
 
 /// An operator other than a plan that has them.
 template <class T>
-class OffersCgHalves {
+class HasTwoKernelCg {
  public:
-  OffersCgHalves() = default;
-  OffersCgHalves(const OffersCgHalves&) = delete;
-  OffersCgHalves& operator=(const OffersCgHalves&) = delete;
-  virtual ~OffersCgHalves() = default;
+  HasTwoKernelCg() = default;
+  HasTwoKernelCg(const HasTwoKernelCg&) = delete;
+  HasTwoKernelCg& operator=(const HasTwoKernelCg&) = delete;
+  virtual ~HasTwoKernelCg() = default;
 
   /// \returns null where the matrix does not suit; the operator outlives the result
-  [[nodiscard]] virtual std::unique_ptr<CgHalves<T>> make_cg_halves() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<TwoKernelCgSteps<T>> make_two_kernel_cg_steps() const = 0;
 };
 
 /// Where the matrix of the problem and its preconditioner suit; else null.
 template <class T>
-[[nodiscard]] std::unique_ptr<CgHalves<T>> cg_halves_of(const KrylovProblem<T>& problem);
+[[nodiscard]] std::unique_ptr<TwoKernelCgSteps<T>> two_kernel_cg_steps_of(const KrylovProblem<T>& problem);
 
-/// CG by these halves, on a GPU.
+/// CG by these products, on a GPU.
 template <class T>
 [[nodiscard]] std::unique_ptr<KrylovMethod<T>> make_two_kernel_cg(const KrylovProblem<T>& problem,
-                                                                  std::unique_ptr<CgHalves<T>> halves);
+                                                                  std::unique_ptr<TwoKernelCgSteps<T>> steps);
 
 }  // namespace tessera::detail
 

@@ -17,8 +17,7 @@ std::string source_text(const DeviceFigures& figures) {
 std::string figures_text(const DeviceFigures& figures) {
   return fmt::format(
       "copies {:.4g} GB/s, second-level cache {:.4g} GB/s, gathers per ns {:.3g} from it and {:.3g} from memory, "
-      "launch "
-      "{:.3g} us, latency {:.3g} ns ({})",
+      "launch {:.3g} us, latency {:.3g} ns ({})",
       figures.copy_gbytes_per_s, figures.l2_gbytes_per_s, figures.l2_gathers_per_ns, figures.memory_gathers_per_ns,
       figures.launch_us, figures.latency_ns, source_text(figures));
 }

@@ -3,7 +3,7 @@
 #include "core/cuda/memory.hpp"
 #include "core/cuda/vector_ops.hpp"
 #include "core/enqueued_product.hpp"
-#include "solvers/distributed/peer_cg_halves.cuh"
+#include "solvers/distributed/peer_cg_steps.cuh"
 #include "solvers/distributed/peer_halo.cuh"
 
 #include <algorithm>
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(sum_threads)
 
 template <class T>
 class PeerProduct final : public detail::DistributedProduct<T>,
-                          public detail::OffersCgHalves<T>,
+                          public detail::HasTwoKernelCg<T>,
                           private detail::EnqueuedProduct<T> {
  public:
   PeerProduct(detail::LocalMatrix<T> local, const detail::ExchangeLists& lists, const Device& device)
@@ -86,8 +86,8 @@ class PeerProduct final : public detail::DistributedProduct<T>,
     static_cast<void>(SideStreams::of(here_));  // made before a recording
   }
 
-  [[nodiscard]] std::unique_ptr<detail::CgHalves<T>> make_cg_halves() const override {
-    return make_peer_cg_halves(this->local(), halo_, this->device());
+  [[nodiscard]] std::unique_ptr<detail::TwoKernelCgSteps<T>> make_two_kernel_cg_steps() const override {
+    return make_peer_cg_steps(this->local(), halo_, this->device());
   }
 
  protected:

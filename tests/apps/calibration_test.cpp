@@ -39,16 +39,6 @@ class CalibrationTest : public SolveTest {
     figures.date = "2026-11-26T20:30:00Z";
     detail::remember_figures(detail::gpu_key(gpu), figures);
   }
-
-  /// `solve LINE` with variables such as "HOME=/h".
-  [[nodiscard]] ProcessResult run_with(std::vector<std::string> variables, const std::string& line) const {
-    variables.insert(variables.begin(), "/usr/bin/env");
-    variables.emplace_back(TESSERA_SOLVE_BINARY);
-    for (std::string& word : words(line)) variables.push_back(std::move(word));
-    ProcessOptions options;
-    options.directory = path("");
-    return run_process(variables, options);
-  }
 };
 
 TEST_F(CalibrationTest, IsKeptAndReadAgain) {

@@ -10,15 +10,6 @@ namespace {
 
 class ConfigTest : public SolveTest {
  protected:
-  /// With variables such as "SOLVE_RTOL=1e-3".
-  [[nodiscard]] ProcessResult run_with(std::vector<std::string> variables, const std::string& line) const {
-    variables.insert(variables.begin(), "/usr/bin/env");
-    variables.emplace_back(TESSERA_SOLVE_BINARY);
-    for (std::string& word : words(line)) variables.push_back(std::move(word));
-    ProcessOptions options;
-    options.directory = path("");
-    return run_process(variables, options);
-  }
   [[nodiscard]] nlohmann::json config_of(const ProcessResult& result) const {
     EXPECT_EQ(result.exit_code, 0) << result.err;
     return nlohmann::json::parse(result.out)["config"];

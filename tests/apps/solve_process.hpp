@@ -14,6 +14,7 @@
 #include <regex>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::testing {
@@ -71,6 +72,15 @@ class SolveTest : public ::testing::Test {
     return solve(arguments, options);
   }
   [[nodiscard]] ProcessResult run(const std::string& line) const { return run(words(line)); }
+  /// With variables of the environment, such as "SOLVE_RTOL=1e-3".
+  [[nodiscard]] ProcessResult run_with(std::vector<std::string> variables, const std::string& line) const {
+    variables.insert(variables.begin(), "/usr/bin/env");
+    variables.emplace_back(TESSERA_SOLVE_BINARY);
+    for (std::string& word : words(line)) variables.push_back(std::move(word));
+    ProcessOptions options;
+    options.directory = directory_;
+    return run_process(variables, options);
+  }
 
  private:
   std::filesystem::path directory_;

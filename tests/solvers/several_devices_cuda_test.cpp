@@ -93,11 +93,11 @@ TEST_F(SeveralGpus, SolveAsTheHostDoes) {
 
 /// Whether CG takes two products per iteration there.
 template <class T>
-bool has_cg_halves(const DeviceGroup& group, const DistributedMatrix<T>& matrix) {
+bool has_two_kernel_cg(const DeviceGroup& group, const DistributedMatrix<T>& matrix) {
   std::atomic<int> ranks = 0;
   group.impl()->run([&](int rank) {
-    const auto* const offers = dynamic_cast<const detail::OffersCgHalves<T>*>(&matrix.impl().product(rank));
-    if (offers != nullptr && offers->make_cg_halves() != nullptr) ++ranks;
+    const auto* const offers = dynamic_cast<const detail::HasTwoKernelCg<T>*>(&matrix.impl().product(rank));
+    if (offers != nullptr && offers->make_two_kernel_cg_steps() != nullptr) ++ranks;
   });
   return ranks == group.size();
 }
@@ -115,7 +115,7 @@ TEST_F(SeveralGpus, SolveInTwoKernelsAsTheHostDoes) {
     SpmvOptions by_templates;
     by_templates.algorithm = SpmvAlgorithm::patterns;
     const DistributedMatrix<double> matrix(gpus, a->view(), by_templates);
-    EXPECT_TRUE(has_cg_halves(gpus, matrix));
+    EXPECT_TRUE(has_two_kernel_cg(gpus, matrix));
     for (const auto precond : {GroupPreconditioner::identity, GroupPreconditioner::jacobi}) {
       Vector wanted(b.size());
       const SolveReport of_hosts = cg<double>(DistributedMatrix<double>(hosts, a->view()), precond, b, wanted, options);

@@ -122,11 +122,11 @@ __global__ void subtract_halo_kernel(index_t count, const index_t* rows, const T
 }
 
 template <class T>
-class PeerCgHalves final : public detail::CgHalves<T> {
+class PeerTwoKernelCgSteps final : public detail::TwoKernelCgSteps<T> {
  public:
   /// \param device of the rank
-  PeerCgHalves(std::unique_ptr<detail::CgProduct<T>> diagonal, const detail::LocalMatrix<T>& local,
-               const PeerHalo<T>& halo, const Device& device)
+  PeerTwoKernelCgSteps(std::unique_ptr<detail::CgProduct<T>> diagonal, const detail::LocalMatrix<T>& local,
+                       const PeerHalo<T>& halo, const Device& device)
       : diagonal_(std::move(diagonal)),
         local_(local),
         halo_(halo),
@@ -215,12 +215,13 @@ class PeerCgHalves final : public detail::CgHalves<T> {
 /// Null where the kernel of the diagonal block offers none. All ranks have it or none. \param local, halo outlive the
 /// result \param device of the rank
 template <class T>
-[[nodiscard]] std::unique_ptr<detail::CgHalves<T>> make_peer_cg_halves(const detail::LocalMatrix<T>& local,
-                                                                       const PeerHalo<T>& halo, const Device& device) {
+[[nodiscard]] std::unique_ptr<detail::TwoKernelCgSteps<T>> make_peer_cg_steps(const detail::LocalMatrix<T>& local,
+                                                                              const PeerHalo<T>& halo,
+                                                                              const Device& device) {
   auto diagonal = PlanInternals::kernel(local.diagonal).make_cg_product(local.diagonal.matrix(), true);
   const std::int64_t without = detail::sum_over_ranks(device, std::int64_t{diagonal == nullptr ? 1 : 0});
   if (without > 0) return nullptr;
-  return std::make_unique<PeerCgHalves<T>>(std::move(diagonal), local, halo, device);
+  return std::make_unique<PeerTwoKernelCgSteps<T>>(std::move(diagonal), local, halo, device);
 }
 
 }  // namespace tessera::cuda
