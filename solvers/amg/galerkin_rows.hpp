@@ -37,12 +37,4 @@ struct ShiftColumns {
   TESSERA_HOST_DEVICE void operator()(std::int64_t k, NoSum& /*sum*/) const { to[k] = from[k] - by; }
 };
 
-/// Offsets of the rows of a rank become those of the whole.
-struct ShiftOffsets {
-  using Sums = NoSum;
-  offset_t* offsets;
-  offset_t by;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { offsets[i] += by; }
-};
-
 }  // namespace tessera::detail

@@ -71,6 +71,24 @@ struct IndexRange {
   }
 };
 
+/// Elements of another rank, which a GPU reads over the link; so both directions are under way at once.
+template <class E>
+struct CopyElements {
+  using Sums = NoSum;
+  const E* from;
+  E* to;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { to[i] = from[i]; }
+};
+
+/// Offsets of the rows of a rank become those of the whole.
+struct CopyOffsets {
+  using Sums = NoSum;
+  const offset_t* from;
+  offset_t* to;
+  offset_t shift;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { to[i] = from[i] + shift; }
+};
+
 /// Nodes of aggregates [first, last).
 struct MembersOf {
   using Sums = IndexRange;

@@ -1,4 +1,5 @@
-/// Gathering rows of a matrix on several GPUs: sizes and places by the communicator, arrays by copies between GPUs.
+/// Gathering rows of a matrix on several GPUs: sizes and places by the communicator, arrays read by kernels in the
+/// memory of the others, after all have formed theirs.
 #include "solvers/distributed/amg_setup_ranks.hpp"
 
 #include "solvers/amg/galerkin_rows.hpp"
@@ -24,6 +25,11 @@ struct FormedRows {
   const index_t* columns;
   const T* values;
 };
+
+template <class E>
+void copy_from(const Device& here, std::int64_t count, const E* from, E* to) {
+  fused::transform_reduce(here, count, CopyElements<E>{from, to});
+}
 
 }  // namespace
 
@@ -61,14 +67,11 @@ Csr<T> GpuSetupRanks<T>::gather(Csr<T> own) {
   nnz = 0;
   for (int other = 0; other < size(); ++other) {
     const FormedRows<T>& formed = all[static_cast<std::size_t>(other)];
-    const Device there = group_.device(other);
-    const auto entries = static_cast<std::uint64_t>(formed.nnz);
     // The last offset of a part is the first of the next.
-    copy_bytes(here, offsets.data() + rows, there, formed.offsets,
-               (static_cast<std::uint64_t>(formed.rows) + 1) * sizeof(offset_t));
-    fused::transform_reduce(here, std::int64_t{formed.rows} + 1, ShiftOffsets{offsets.data() + rows, nnz});
-    copy_bytes(here, columns.data() + nnz, there, formed.columns, entries * sizeof(index_t));
-    if (!own.is_pattern()) copy_bytes(here, values.data() + nnz, there, formed.values, entries * sizeof(T));
+    fused::transform_reduce(here, std::int64_t{formed.rows} + 1,
+                            CopyOffsets{formed.offsets, offsets.data() + rows, nnz});
+    copy_from(here, formed.nnz, formed.columns, columns.data() + nnz);
+    if (!own.is_pattern()) copy_from(here, formed.nnz, formed.values, values.data() + nnz);
     rows += formed.rows;
     nnz += formed.nnz;
   }
@@ -93,8 +96,7 @@ void GpuSetupRanks<T>::complete(std::span<T> values, const Partition& partition)
   for (int other = 0; other < size(); ++other) {
     if (other == rank_) continue;
     const index_t first = partition.first_row(other);
-    copy_bytes(here, values.data() + first, group_.device(other), all[static_cast<std::size_t>(other)] + first,
-               static_cast<std::uint64_t>(partition.rows_of(other)) * sizeof(T));
+    copy_from<T>(here, partition.rows_of(other), all[static_cast<std::size_t>(other)] + first, values.data() + first);
   }
   end(watch);
 }
@@ -120,7 +122,7 @@ void GpuSetupRanks<T>::take_from_first(Aggregates& aggregates) {
                                                      aggregates.count, aggregates.without, aggregates.rounds});
   if (rank_ != 0) {
     Array<index_t> of_row(found.nodes, Init::none, here);
-    copy_bytes(here, of_row.data(), group_.device(0), found.of_row, of_row.bytes());
+    copy_from(here, found.nodes, found.of_row, of_row.data());
     aggregates = {std::move(of_row), found.count, found.without, found.rounds};
   }
   end(watch);
