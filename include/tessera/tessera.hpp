@@ -15,6 +15,7 @@
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
 #include "tessera/device_figures.hpp"
+#include "tessera/device_shares.hpp"
 #include "tessera/direct.hpp"
 #include "tessera/edge_list.hpp"
 #include "tessera/enqueued_cg.hpp"
