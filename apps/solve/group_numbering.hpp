@@ -16,6 +16,7 @@ namespace tessera::cli {
 
 struct GroupNumbering {
   std::optional<Ordering> ordering;  ///< nothing: `auto`
+  bool is_metis = false;             ///< parts by METIS, numbered by rcm inside
 };
 
 /// What belongs to the numbering of the file keeps it. \throws UsageError for another one there
@@ -33,7 +34,9 @@ struct NumberedSystem {
   }
 };
 
-/// \param matrix on the host \throws DimensionError where it is not square, InvalidArgument for fewer rows than devices
+/// `auto` asks METIS, where it is installed, after order_for_group() where the halo is still large, and takes its parts
+/// if they halve it. \param matrix on the host \throws DimensionError where it is not square, InvalidArgument for fewer
+/// rows than devices; NotSupported where METIS is named and not installed
 template <class T>
 [[nodiscard]] NumberedSystem<T> number_for_group(const CsrView<T>& matrix, const MatrixStatistics& facts, int devices,
                                                  const GroupNumbering& numbering);

@@ -32,6 +32,7 @@
 #include "tessera/matrix_file_info.hpp"
 #include "tessera/matrix_market.hpp"
 #include "tessera/measured_choices.hpp"
+#include "tessera/metis_partition.hpp"
 #include "tessera/mixed_precision.hpp"
 #include "tessera/multi_vector.hpp"
 #include "tessera/multi_vector_file.hpp"

@@ -64,6 +64,38 @@ TEST_F(SeveralDevicesMemoryTest, ForecastsHoldForEveryDevice) {
   }
 }
 
+/// Vectors are those of one device, cut; of a ranking they have room for the halo.
+TEST_F(SeveralDevicesMemoryTest, VectorsAreThoseOfOneDevice) {
+  for (const std::string line :
+       {"--poisson2d 60 -m cg -p jacobi", "--convdiff 14 -m bicgstab -p none", "pagerank --generate rmat:scale=10"}) {
+    std::uint64_t one = 0;
+    const json of_one = document(line + " --dry-run --device host");
+    for (const json& phase : of_one["phases"]) {
+      if (phase["phase"] == "vectors") one = bytes(phase, "held_bytes");
+    }
+    ASSERT_GT(one, 0U) << line;
+    std::uint64_t several = 0;
+    std::uint64_t halo = 0;
+    const json of_three = document(line + " --dry-run --device host,host,host");
+    for (const json& device : of_three["devices"]) {
+      several += bytes(device, "vector_bytes");
+      halo += 2 * sizeof(double) * bytes(device, "halo");
+    }
+    EXPECT_EQ(several, one + (line.starts_with("pagerank") ? halo : 0)) << line;
+  }
+}
+
+/// Coarser levels lie whole on each of many devices.
+TEST_F(SeveralDevicesMemoryTest, EveryDeviceHasTheCoarserLevels) {
+  std::string devices = "host";
+  for (int k = 1; k < 16; ++k) devices += ",host";
+  const std::string line = "--poisson2d 225 -m cg -p amg --device " + devices;
+  const json foretold = document(line + " --dry-run");
+  std::uint64_t told = 0;
+  for (const json& device : foretold["devices"]) told += bytes(device, "precond_bytes");
+  EXPECT_GE(told, document(line)["preconditioner"]["bytes"].get<std::uint64_t>());
+}
+
 /// On the host the devices share its memory.
 TEST_F(SeveralDevicesMemoryTest, PeaksHold) {
   if (is_sanitized) GTEST_SKIP() << "sanitizers take memory of their own";
