@@ -10,6 +10,7 @@ packages=(
   libeigen3-dev libfmt-dev libgtest-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   zlib1g-dev libxxhash-dev pkg-config python3-jsonschema
   libzstd-dev libminizip-dev libmatio-dev
+  libmetis5  # no part of the build: --ordering metis loads it where it is installed
   "$@"
 )
 

@@ -14,6 +14,7 @@
 #include "tessera/device.hpp"
 #include "tessera/device_figures.hpp"
 #include "tessera/error.hpp"
+#include "tessera/metis_partition.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/text_file.hpp"
 #include "tessera/version.hpp"
@@ -34,6 +35,7 @@ namespace {
 struct DoctorFindings {
   CudaSurvey cuda;
   PetscSurvey petsc;
+  MetisSurvey metis;
   Device host;
   std::vector<Check> checks;                         ///< of the host, then of the GPUs in their order
   std::size_t gpus = 0;                              ///< that were tested
@@ -108,6 +110,10 @@ struct DoctorFindings {
   text += gpu_lines(findings.cuda) + figures_lines(findings);
   text += fmt::format("petsc       {}\n",
                       findings.petsc.versions.empty() ? "none: " + findings.petsc.problem : findings.petsc.versions);
+  text += fmt::format("metis       {}\n",
+                      findings.metis.library.empty()
+                          ? "none: " + findings.metis.problem
+                          : fmt::format("{}, numbers of {} bits", findings.metis.library, findings.metis.index_bits));
   text += fmt::format("host        {}, {} ({}), {} of memory available\n", support::cpu_name(),
                       support::threads_text(findings.host.threads()), default_host_threads().reason,
                       size_text(available_host_memory_bytes()));
@@ -157,6 +163,9 @@ struct DoctorFindings {
   json["petsc"] = {{"compiled_in", findings.petsc.compiled_in},
                    {"versions", findings.petsc.versions},
                    {"problem", findings.petsc.problem}};
+  json["metis"] = {{"library", findings.metis.library},
+                   {"index_bits", findings.metis.index_bits},
+                   {"problem", findings.metis.problem}};
   Json checks = Json::array();
   for (const Check& check : findings.checks) {
     checks.push_back(
@@ -207,6 +216,7 @@ ExitCode doctor_command(const Options& options, const Invocation& invocation) {
   findings.cuda = survey_cuda();
   find_figures(options, findings);
   findings.petsc = survey_petsc();
+  findings.metis = survey_metis();
   findings.checks = self_test(findings.host);
   for (const Device& gpu : usable_gpus(findings.cuda)) {
     ++findings.gpus;

@@ -1,4 +1,4 @@
-// Forecasts: sizes of the matrix, its reading, the history, and the speed of memory.
+// Forecasts: sizes of the matrix, its reading, vectors, the history, and the speed of memory.
 #include "dry_run.hpp"
 
 #include "problem.hpp"
@@ -13,7 +13,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 namespace tessera::cli {
 
@@ -100,11 +102,20 @@ ForecastPeak peak_of(const Forecast& forecast) {
   return peak;
 }
 
-Fit fit_of(const Forecast& forecast) {
+Fit host_fit_of(const Forecast& forecast) {
   if (forecast.budget_bytes == 0) return Fit::unknown;
   const std::uint64_t peak = peak_of(forecast).bytes;
   if (peak <= forecast.budget_bytes) return forecast.is_open ? Fit::unknown : Fit::fits;
   return forecast.least_peak_bytes.value_or(peak) <= forecast.budget_bytes ? Fit::unknown : Fit::too_large;
+}
+
+Fit fit_of(const Forecast& forecast) {
+  Fit fit = host_fit_of(forecast);
+  for (const DeviceOutlook& device : forecast.devices) {
+    if (!device.fits()) return Fit::too_large;
+    if (device.available_bytes == 0 && fit == Fit::fits) fit = Fit::unknown;
+  }
+  return fit;
 }
 
 template <class T>
@@ -160,6 +171,57 @@ void add_history(const OutputSettings& output, std::int64_t most_iterations, For
   forecast.phases.push_back({"history", bytes(room * rows * sizeof(HistoryEntry)), bytes(rows * sizeof(HistoryEntry)),
                              0.0, fmt::format("at most {:.0f} rows", rows)});
   forecast.phases.push_back({"report", 0, bytes(written), std::nullopt, "the document or file of the history"});
+}
+
+std::uint64_t whole_bytes(double bytes) {
+  constexpr double most = 9e17;
+  return static_cast<std::uint64_t>(std::clamp(bytes, 0.0, most));
+}
+
+void add_vectors(std::uint64_t vectors, std::string rests_on, Forecast& forecast) {
+  forecast.phases.push_back(
+      {"vectors", vectors, 0, ms_of_bytes(forecast, static_cast<double>(vectors)), std::move(rests_on)});
+}
+
+void add_vector_output(const OutputSettings& output, std::int64_t rows, Forecast& forecast) {
+  if (!output.vector) return;
+  // Text in memory grows to twice its size, copied from half of it; Matrix Market files are written by pieces.
+  constexpr double number = 26.0;
+  constexpr double growth = 3.0;
+  constexpr double pieces = 1 << 23;
+  const bool by_pieces = output.vector->ends_with(".mtx") || output.vector->ends_with(".gz");
+  const double text = number * static_cast<double>(rows);
+  forecast.phases.push_back({"output", 0, whole_bytes(by_pieces ? pieces : growth * text), std::nullopt,
+                             fmt::format("at most {:.0f} bytes of text; the speed of the disk is not measured", text)});
+}
+
+std::int64_t most_rankings(const PageRankSettings& settings, std::int64_t vertices) {
+  const PageRankOptions& rank = settings.pagerank;
+  constexpr double largest_distance = 2.0;
+  const double tolerance =
+      settings.tolerance_per_vertex ? *settings.tolerance_per_vertex * static_cast<double>(vertices) : rank.tolerance;
+  if (!(tolerance > 0.0) || !(rank.damping > 0.0)) return rank.damping > 0.0 ? rank.max_iterations : 2;
+  const double needed = std::ceil(std::log(tolerance / largest_distance) / std::log(rank.damping)) + 2.0;
+  const double most = std::min(std::max(needed, 1.0), static_cast<double>(rank.max_iterations));
+  return static_cast<std::int64_t>(most);
+}
+
+void add_iteration(double bytes, const MachineSettings& machine, Forecast& forecast) {
+  IterationOutlook iteration;
+  iteration.bytes = whole_bytes(bytes);
+  if (machine.device.is_host()) {
+    iteration.ms = ms_of_bytes(forecast, bytes);
+    iteration.rests_on = moved_text(forecast, bytes);
+  } else {
+    iteration.rests_on = no_gpu_time;
+  }
+  forecast.iteration = iteration;
+}
+
+void require_square(const MatrixOutlook& matrix) {
+  if (matrix.rows == matrix.cols) return;
+  throw DimensionError(
+      fmt::format("{}: the matrix is {} x {}, a square one is needed", matrix.name, matrix.rows, matrix.cols));
 }
 
 template OutlookMatrix<float> look_at_matrix(const ProblemSettings&, const MachineSettings&, bool, Progress&);

@@ -2,6 +2,7 @@
 /// --dry-run: memory and time of each phase of a command, before any of it.
 #pragma once
 
+#include "device_outlook.hpp"
 #include "errors.hpp"
 #include "outcome.hpp"
 #include "progress.hpp"
@@ -14,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::cli {
@@ -70,11 +72,15 @@ struct Forecast {
   std::vector<LaterOutlook> later;
   std::uint64_t climbing_bytes = 0;  ///< of the later rung that takes the most, with its set-up
   support::MemorySpeed speed;
-  std::uint64_t limit_bytes = 0;   ///< of the user; 0: none
-  std::uint64_t budget_bytes = 0;  ///< the limit, else what the machine has; 0: not known
+  std::uint64_t limit_bytes = 0;         ///< of the user, on the memory of the host; 0: none
+  std::uint64_t device_limit_bytes = 0;  ///< on that of each of several devices; 0: none
+  std::uint64_t budget_bytes = 0;        ///< the limit, else what the machine has; 0: not known
   /// A lower bound of the peak where `phases` may be far above it; else nothing.
   std::optional<std::uint64_t> least_peak_bytes;
-  bool is_open = false;  ///< there is work behind the phases of which nothing is known
+  bool on_host = true;                         ///< the devices are the host
+  std::vector<DeviceOutlook> devices;          ///< of several; on the host their memory is in the phases too
+  std::optional<GroupOrderingFacts> ordering;  ///< in which they share a system out
+  bool is_open = false;                        ///< there is work behind the phases of which nothing is known
   Warnings warnings;
 };
 
@@ -86,7 +92,9 @@ struct ForecastPeak {
 [[nodiscard]] ForecastPeak peak_of(const Forecast& forecast);
 
 enum class Fit { fits, unknown, too_large };
-/// too_large only where not even the least that the work can need fits.
+/// Of the host's memory: too_large only where not even the least that the work can need fits.
+[[nodiscard]] Fit host_fit_of(const Forecast& forecast);
+/// With that of several devices.
 [[nodiscard]] Fit fit_of(const Forecast& forecast);
 
 /// A matrix whose sizes are known, and itself where it was read whole.
@@ -114,6 +122,26 @@ void measure_speed(const MachineSettings& machine, std::uint64_t working_set, Fo
 /// The rows of a history that is kept for JSON or a file, and the document or file itself.
 void add_history(const OutputSettings& output, std::int64_t most_iterations, Forecast& forecast);
 
+/// Large enough for everything, and still far from an overflow of a sum.
+[[nodiscard]] std::uint64_t whole_bytes(double bytes);
+/// \param vectors bytes of them
+void add_vectors(std::uint64_t vectors, std::string rests_on, Forecast& forecast);
+/// The file of --output, where one is wanted.
+void add_vector_output(const OutputSettings& output, std::int64_t rows, Forecast& forecast);
+/// Times of a GPU rest on nothing that is measured here.
+inline constexpr std::string_view no_gpu_time = "a GPU's speed is not measured by a dry run";
+/// One iteration, and on the host its time. \param bytes through memory
+void add_iteration(double bytes, const MachineSettings& machine, Forecast& forecast);
+/// \throws DimensionError
+void require_square(const MatrixOutlook& matrix);
+/// What an iteration moves through memory. \param element bytes of one \param applied_bytes of the preconditioner
+/// \param columns right-hand sides that share products
+[[nodiscard]] double iteration_bytes(const RunSettings& settings, Method method, const MatrixOutlook& matrix,
+                                     std::size_t element, double applied_bytes, double columns);
+/// Iterations after which ‖x' − x‖₁ <= tolerance: it begins at 2 or less, and each one multiplies it by at most the
+/// damping. Other norms are smaller.
+[[nodiscard]] std::int64_t most_rankings(const PageRankSettings& settings, std::int64_t vertices);
+
 /// Reports it as the outputs say; no other output is written.
 /// \returns success, or out_of_memory where it does not fit
 [[nodiscard]] ExitCode deliver_forecast(const Forecast& forecast, const OutputSettings& output, const Options& options,
@@ -134,6 +162,11 @@ template <class Settings, class Outlook>
 [[nodiscard]] ExitCode forecast_run(const RunSettings& settings, const Options& options, const Invocation& invocation);
 [[nodiscard]] ExitCode forecast_pagerank(const PageRankSettings& settings, const Options& options,
                                          const Invocation& invocation);
+/// Those on the several devices that --device names.
+[[nodiscard]] ExitCode forecast_group_run(const RunSettings& settings, const Options& options,
+                                          const Invocation& invocation);
+[[nodiscard]] ExitCode forecast_group_pagerank(const PageRankSettings& settings, const Options& options,
+                                               const Invocation& invocation);
 [[nodiscard]] ExitCode forecast_centrality(const CentralitySettings& settings, const Options& options,
                                            const Invocation& invocation);
 [[nodiscard]] ExitCode forecast_spgemm(const SpgemmSettings& settings, const Options& options,

@@ -1,5 +1,6 @@
 // A forecast as text and JSON.
 #include "dry_run.hpp"
+#include "group_ordering.hpp"
 #include "outputs.hpp"
 #include "report_json.hpp"
 #include "summary_text.hpp"
@@ -61,19 +62,28 @@ namespace {
   if (forecast.climbing_bytes > 0) {
     text += fmt::format(" with the first rung, {} if later ones are climbed", size_text(climbing_peak(forecast)));
   }
-  if (forecast.budget_bytes == 0) return line("memory", text);
+  // Several devices have lines of their own.
+  const std::string_view key = forecast.devices.empty() ? "memory" : "host";
+  if (forecast.budget_bytes == 0) return line(key, text);
   const std::string_view of = forecast.limit_bytes > 0 ? "allowed by --mem-limit" : "free on this machine";
-  const Fit fit = fit_of(forecast);
+  const Fit fit = host_fit_of(forecast);
   const std::string_view verdict = fit == Fit::fits        ? "it fits"
                                    : fit == Fit::too_large ? "it does not fit"
                                                            : "whether it fits is not known before";
-  return line("memory", fmt::format("{}; {} {}: {}", text, size_text(forecast.budget_bytes), of, verdict));
+  return line(key, fmt::format("{}; {} {}: {}", text, size_text(forecast.budget_bytes), of, verdict));
+}
+
+/// The devices that share a system or a graph out.
+[[nodiscard]] std::string group_text(const Forecast& forecast) {
+  CommonOutcome numbered;
+  numbered.group_ordering = forecast.ordering;
+  return ordering_line(numbered) + outlook_lines(forecast.devices, forecast.device_limit_bytes > 0);
 }
 
 [[nodiscard]] std::string forecast_text(const Forecast& forecast) {
   std::string text;
   for (const MatrixOutlook& matrix : forecast.matrices) text += line(text.empty() ? "matrix" : "", matrix_text(matrix));
-  text += line("device", forecast.device);
+  text += forecast.devices.empty() ? line("device", forecast.device) : group_text(forecast);
   for (const ForecastPhase& phase : forecast.phases) text += phase_text(phase);
   if (forecast.iteration) text += iteration_text(*forecast.iteration);
   for (const LaterOutlook& later : forecast.later) {
@@ -136,7 +146,7 @@ namespace {
           {"peak_phase", peak.phase},
           {"climbing_peak", forecast.climbing_bytes > 0 ? Json(climbing_peak(forecast)) : Json(nullptr)},
           {"least_peak", forecast.least_peak_bytes ? Json(*forecast.least_peak_bytes) : Json(nullptr)},
-          {"limit", or_null(forecast.limit_bytes)},
+          {"limit", or_null(std::max(forecast.limit_bytes, forecast.device_limit_bytes))},
           {"available", or_null(forecast.budget_bytes)}};
 }
 
@@ -149,6 +159,8 @@ namespace {
     json["matrices"].push_back(matrix_json(matrix, forecast.precision));
   }
   json["device"] = forecast.device;
+  if (!forecast.devices.empty()) json["devices"] = outlook_json(forecast.devices);
+  if (forecast.ordering) json["ordering"] = ordering_json(*forecast.ordering);
   json["phases"] = phases_json(forecast);
   json["iteration"] = iteration_json(forecast.iteration);
   json["later"] = later_json(forecast.later);

@@ -26,15 +26,6 @@ namespace tessera::cli {
 
 namespace {
 
-/// Times of a GPU rest on nothing that is measured here.
-constexpr std::string_view no_gpu_time = "a GPU's speed is not measured by a dry run";
-
-/// Large enough for everything, and still far from an overflow of a sum.
-[[nodiscard]] std::uint64_t bytes_of(double bytes) {
-  constexpr double most = 9e17;
-  return static_cast<std::uint64_t>(std::clamp(bytes, 0.0, most));
-}
-
 /// The preconditioner of the first rung; those behind it are climbed only where it fails.
 template <class T>
 [[nodiscard]] PrecondOutlook add_rungs(const RunSettings& settings, const OutlookMatrix<T>& matrix,
@@ -81,36 +72,6 @@ void add_single_copy(const RunSettings& settings, const MatrixOutlook& matrix, F
       {"fp32 copy", values + plan, plan, ms_of_bytes(forecast, moved), moved_text(forecast, moved)});
 }
 
-/// \param vectors bytes of them
-void add_vectors(std::uint64_t vectors, std::string rests_on, Forecast& forecast) {
-  forecast.phases.push_back(
-      {"vectors", vectors, 0, ms_of_bytes(forecast, static_cast<double>(vectors)), std::move(rests_on)});
-}
-
-void add_vector_output(const OutputSettings& output, std::int64_t rows, Forecast& forecast) {
-  if (!output.vector) return;
-  // Text in memory grows to twice its size, copied from half of it; Matrix Market files are written by pieces.
-  constexpr double number = 26.0;
-  constexpr double growth = 3.0;
-  constexpr double pieces = 1 << 23;
-  const bool by_pieces = output.vector->ends_with(".mtx") || output.vector->ends_with(".gz");
-  const double text = number * static_cast<double>(rows);
-  forecast.phases.push_back({"output", 0, bytes_of(by_pieces ? pieces : growth * text), std::nullopt,
-                             fmt::format("at most {:.0f} bytes of text; the speed of the disk is not measured", text)});
-}
-
-void add_iteration(double bytes, const MachineSettings& machine, Forecast& forecast) {
-  IterationOutlook iteration;
-  iteration.bytes = bytes_of(bytes);
-  if (machine.device.is_host()) {
-    iteration.ms = ms_of_bytes(forecast, bytes);
-    iteration.rests_on = moved_text(forecast, bytes);
-  } else {
-    iteration.rests_on = no_gpu_time;
-  }
-  forecast.iteration = iteration;
-}
-
 /// A GPU holds the matrix, its plan and the vectors once more. \param parts bytes of the matrix in parts, or 0
 void add_upload(const MatrixOutlook& matrix, const SpmvOptions& spmv, std::size_t element,
                 const MachineSettings& machine, Forecast& forecast, std::uint64_t parts = 0) {
@@ -128,12 +89,6 @@ void add_upload(const MatrixOutlook& matrix, const SpmvOptions& spmv, std::size_
 void decide(const MatrixOutlook& matrix, std::size_t element, MachineSettings& machine, SpmvOptions& spmv) {
   decide_device({matrix.rows, matrix.nnz, matrix.pattern ? 0 : element, element, product_backends(spmv)}, machine,
                 spmv);
-}
-
-void require_square(const MatrixOutlook& matrix) {
-  if (matrix.rows == matrix.cols) return;
-  throw DimensionError(
-      fmt::format("{}: the matrix is {} x {}, a square one is needed", matrix.name, matrix.rows, matrix.cols));
 }
 
 /// Of a matrix whose header alone was read, its size.
@@ -213,16 +168,12 @@ template <class T>
                            : fmt::format("at most, of {} with {} right-hand sides", to_string(method), columns),
               forecast);
   PrecondOutlook precond = climbs(settings) ? add_rungs(settings, matrix, forecast) : precond_outlook(settings, matrix);
-  const MethodInfo& work = method_info(method.iterative().value_or(IterativeMethod::richardson));
   const double n = static_cast<double>(sizes.rows) * sizeof(T);
-  const double product = static_cast<double>(sizes.bytes) + 2.0 * n;
   const bool is_diagonal = precond.phase.held_bytes > 0 && precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
   if (is_diagonal) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
   // Columns that share a product read the matrix once, those solved one by one in every iteration.
   const auto at_once = static_cast<double>(columns_at_once(settings, method, sizes.rows, columns));
-  const double iteration =
-      work.products_with_a * (product + 2.0 * (at_once - 1.0) * n) +
-      at_once * (work.products_with_m * precond.applied_bytes + moved_by(work, settings.solver) * n);
+  const double iteration = iteration_bytes(settings, method, sizes, sizeof(T), precond.applied_bytes, at_once);
   forecast.phases.push_back(std::move(precond.phase));
   add_history(settings.output, settings.solver.max_iterations, forecast);
   add_iteration(iteration, machine, forecast);
@@ -232,19 +183,6 @@ template <class T>
   }
   add_vector_output(settings.output, columns * sizes.rows, forecast);
   return forecast;
-}
-
-/// Iterations after which ‖x' − x‖₁ <= tolerance: it begins at 2 or less, and each one multiplies it by at most the
-/// damping. Other norms are smaller.
-[[nodiscard]] std::int64_t most_rankings(const PageRankSettings& settings, std::int64_t vertices) {
-  const PageRankOptions& rank = settings.pagerank;
-  constexpr double largest_distance = 2.0;
-  const double tolerance =
-      settings.tolerance_per_vertex ? *settings.tolerance_per_vertex * static_cast<double>(vertices) : rank.tolerance;
-  if (!(tolerance > 0.0) || !(rank.damping > 0.0)) return rank.damping > 0.0 ? rank.max_iterations : 2;
-  const double needed = std::ceil(std::log(tolerance / largest_distance) / std::log(rank.damping)) + 2.0;
-  const double most = std::min(std::max(needed, 1.0), static_cast<double>(rank.max_iterations));
-  return static_cast<std::int64_t>(most);
 }
 
 template <class T>
@@ -319,6 +257,14 @@ template <class T>
 }
 
 }  // namespace
+
+double iteration_bytes(const RunSettings& settings, Method method, const MatrixOutlook& matrix, std::size_t element,
+                       double applied_bytes, double columns) {
+  const MethodInfo& work = method_info(method.iterative().value_or(IterativeMethod::richardson));
+  const double n = static_cast<double>(matrix.rows) * static_cast<double>(element);
+  return work.products_with_a * (static_cast<double>(matrix.bytes) + 2.0 * columns * n) +
+         columns * (work.products_with_m * applied_bytes + moved_by(work, settings.solver) * n);
+}
 
 ExitCode forecast_run(const RunSettings& settings, const Options& options, const Invocation& invocation) {
   return forecast_command(settings, options, invocation, solve_outlook<double>, solve_outlook<float>);

@@ -18,11 +18,6 @@ namespace tessera::cli {
 
 namespace {
 
-/// Rows per element of the halo from which the natural numbering is good enough.
-constexpr std::int64_t rows_per_halo_element = 20;
-/// A row of this many times the mean reaches so much of the matrix that no numbering separates its neighbours.
-constexpr double long_row = 100.0;
-
 template <class T>
 [[nodiscard]] std::int64_t halo_of(const CsrView<T>& matrix, int devices) {
   return Partition::by_nonzeros(matrix, devices).halo(matrix);
@@ -33,8 +28,8 @@ template <class T>
                                     GroupOrderingFacts& facts) {
   if (named) return *named == Ordering::rcm;
   facts.reason = fmt::format("halo {} for {} rows", counted(facts.halo, "element"), matrix.rows);
-  if (facts.halo <= matrix.rows / rows_per_halo_element) return false;
-  if (static_cast<double>(matrix.max_row_nnz) <= long_row * matrix.mean_row_nnz) return true;
+  if (!is_large_halo(matrix, facts.halo)) return false;
+  if (are_separable(matrix)) return true;
   facts.reason += ", and rows too long for a numbering to separate";
   return false;
 }
@@ -59,10 +54,24 @@ void try_rcm(const CsrView<T>& matrix, int devices, bool is_trial, GroupOrdering
 
 }  // namespace
 
+bool is_large_halo(const MatrixStatistics& matrix, std::int64_t halo) {
+  constexpr std::int64_t rows_per_element = 20;
+  return halo > matrix.rows / rows_per_element;
+}
+
+bool are_separable(const MatrixStatistics& matrix) {
+  constexpr double long_row = 100.0;
+  return static_cast<double>(matrix.max_row_nnz) <= long_row * matrix.mean_row_nnz;
+}
+
+bool names_metis(const Options& options) { return options.text("ordering") == "metis"; }
+
 std::optional<Ordering> ordering_setting(const Options& options) {
-  constexpr Choices<std::optional<Ordering>, 3> choices{
-      {{"auto", std::nullopt}, {"natural", Ordering::natural}, {"rcm", Ordering::rcm}}};
-  return choice_option(options, "ordering", choices);
+  constexpr Choices<std::optional<Ordering>, 4> choices{
+      {{"auto", std::nullopt}, {"natural", Ordering::natural}, {"rcm", Ordering::rcm}, {"metis", std::nullopt}}};
+  const std::optional<Ordering> named = choice_option(options, "ordering", choices);
+  if (!names_metis(options)) return named;
+  throw UsageError("--ordering metis cuts the rows into the parts of several devices", "--device cuda:0,1");
 }
 
 template <class T>

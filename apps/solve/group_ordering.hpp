@@ -11,6 +11,7 @@
 #include "tessera/statistics.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,7 +41,14 @@ struct GroupOrdering {
   }
 };
 
-/// --ordering; nothing for `auto`.
+/// Whether a halo is so large that another numbering is worth a trial.
+[[nodiscard]] bool is_large_halo(const MatrixStatistics& matrix, std::int64_t halo);
+/// Whether no row has so many times the mean length that it joins everything to everything.
+[[nodiscard]] bool are_separable(const MatrixStatistics& matrix);
+
+/// --ordering metis, which is no numbering without a number of parts (group_numbering.hpp).
+[[nodiscard]] bool names_metis(const Options& options);
+/// --ordering; nothing for `auto`. \throws UsageError for metis
 [[nodiscard]] std::optional<Ordering> ordering_setting(const Options& options);
 
 /// Decides, and reorders the matrix. Where none is named, takes reverse Cuthill-McKee where the natural halo is more

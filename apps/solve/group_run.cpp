@@ -1,8 +1,10 @@
 // A run on several devices: the matrix is shared out, the solver of one device runs on each.
 #include "group_run.hpp"
 
+#include "device_outlook.hpp"
+#include "dry_run.hpp"
 #include "foreign_options.hpp"
-#include "group_ordering.hpp"
+#include "group_numbering.hpp"
 #include "interrupt.hpp"
 #include "option_values.hpp"
 #include "outputs.hpp"
@@ -39,26 +41,10 @@ constexpr auto foreign_options = std::to_array<ForeignOption>({
     {"error-gate", "auto|off", "the error of x is not estimated there"},
     {"determinism", "none|run", "sums depend on the number of devices"},
     {"plan-info", "", ""},
-    {"mem-limit", "", "each device holds its share of the matrix"},
     {"damp", "0", "least squares run on one device"},
-    {"dry-run", "", ""},
 });
 
 [[nodiscard]] std::string device_text(const Options& options) { return options.text("device").value_or(""); }
-
-/// What belongs to the numbering of the file keeps it.
-[[nodiscard]] std::optional<Ordering> ordering_of(const Options& options, const RunSettings& settings) {
-  const PrecondSettings& precond = settings.precond;
-  const bool is_tied =
-      precond.amg.block_size > 1 || !precond.coordinates_file.empty() || !precond.near_nullspace_file.empty();
-  const std::optional<Ordering> named = ordering_setting(options);
-  if (!is_tied) return named;
-  if (named == Ordering::rcm) {
-    throw UsageError("--ordering rcm separates the rows that blocks, coordinates and near-nullspaces belong to",
-                     "--ordering natural");
-  }
-  return Ordering::natural;
-}
 
 /// Only what the library has there.
 void require_offered(const RunSettings& settings) {
@@ -170,7 +156,7 @@ struct GroupSolution {
 };
 
 template <class T>
-[[nodiscard]] GroupSolution<T> solve_on(const DeviceGroup& group, RunSettings settings, std::optional<Ordering> wanted,
+[[nodiscard]] GroupSolution<T> solve_on(const DeviceGroup& group, RunSettings settings, const GroupNumbering& numbering,
                                         Progress& progress) {
   GroupSolution<T> result;
   RunOutcome& outcome = result.outcome;
@@ -179,11 +165,15 @@ template <class T>
   progress.phase("inspecting the matrix");
   describe(settings, problem, outcome);
   progress.phase(fmt::format("sharing the matrix out to {} devices", group.size()));
-  GroupOrdering<T> ordering = order_for_group(problem.matrix->view(), outcome.matrix, group.size(), wanted);
-  const CsrView<T> a = ordering.reordered ? ordering.reordered->view() : problem.matrix->view();
+  const NumberedSystem<T> system = number_for_group(problem.matrix->view(), outcome.matrix, group.size(), numbering);
+  const GroupOrdering<T>& ordering = system.ordering;
+  const CsrView<T> a = system.matrix(*problem.matrix);
   outcome.group_ordering = ordering.facts;
+  if (settings.machine.memory_limit_bytes > 0) {
+    require_devices_hold(outlook_of_devices(settings, a, outcome.matrix, system.partition, group));
+  }
   const Stopwatch plan_timer;
-  const DistributedMatrix<T> matrix(group, a, settings.spmv);
+  const DistributedMatrix<T> matrix(group, a, system.partition, settings.spmv);
   const double plan_ms = ordering.facts.ms + plan_timer.milliseconds();
   outcome.memory.matrix = 0;
   take_parts(matrix, outcome);
@@ -218,7 +208,7 @@ template <class T>
 [[nodiscard]] ExitCode run_typed(const RunSettings& settings, const Options& options, const Invocation& invocation) {
   const DeviceGroup group = device_group(options);
   Progress progress(options, settings.output, settings.machine);
-  GroupSolution<T> solved = solve_on<T>(group, settings, ordering_of(options, settings), progress);
+  GroupSolution<T> solved = solve_on<T>(group, settings, group_numbering(options, settings), progress);
   RunOutcome& outcome = solved.outcome;
   progress.conclude(outcome.warnings);
   return deliver_run(outcome, settings.output, options, invocation,
@@ -246,6 +236,7 @@ ExitCode run_on_several_devices(const Options& options, const Invocation& invoca
   check_outputs(settings.output, input_files(options, settings.problem,
                                              {settings.rhs.path, settings.x0.path, settings.precond.coordinates_file,
                                               settings.precond.near_nullspace_file}));
+  if (options.flag("dry-run")) return forecast_group_run(settings, options, invocation);
   return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
                                                        : run_typed<float>(settings, options, invocation);
 }

@@ -257,9 +257,10 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"device", 0, "Machine", doctor, text, "NAME", "auto",
      "the GPU that --calibrate measures, cuda or cuda:N; auto: the first", "", "auto|cuda"},
     {"ordering", 0, "Machine", run, text, "NAME", "auto",
-     "numbering of the rows that several devices share out: natural, rcm (reverse Cuthill-McKee); auto: rcm where that "
-     "halves a large halo (docs/scale.md)",
-     "", "auto|natural|rcm"},
+     "numbering of the rows that several devices share out: natural, rcm (reverse Cuthill-McKee), metis (parts by "
+     "METIS, "
+     "where it is installed); auto: rcm or metis where that halves a large halo (docs/scale.md)",
+     "", "auto|natural|rcm|metis"},
     {"engine", 0, "Machine", run, text, "NAME", "tessera",
      "tessera, or petsc: the processes that mpiexec starts solve one system together by PETSc (mpiexec -n 4 solve "
      "A.mtx "
@@ -269,7 +270,7 @@ constexpr auto table = std::to_array<OptionSpec>({
      "worker threads; auto: by CPUs, quota, OMP_NUM_THREADS"},
     {"mem-limit", 0, "Machine", run | pagerank, bytes, "SIZE", "",
      "fail rather than use more memory than this (exit code 6): 8GiB; with --device cuda the memory of the GPU, to "
-     "which a larger matrix is streamed in slices (docs/scale.md)"},
+     "which a larger matrix is streamed in slices; on several devices the memory of each (docs/scale.md)"},
     {"mem-limit", 0, "Machine", matrix & ~(spgemm | run | pagerank), bytes, "SIZE", "",
      "fail rather than use more memory than this (exit code 6): 8GiB"},
     {"mem-limit", 0, "Machine", spgemm, bytes, "SIZE", "",

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "device_choice.hpp"
+#include "device_outlook.hpp"
 #include "dry_run.hpp"
 #include "errors.hpp"
 #include "foreign_options.hpp"
@@ -39,8 +40,6 @@ namespace {
 constexpr auto foreign_options = std::to_array<ForeignOption>({
     {"determinism", "none|run", "sums depend on the number of devices"},
     {"plan-info", "", ""},
-    {"mem-limit", "", "each device holds its share of the graph"},
-    {"dry-run", "", ""},
 });
 
 template <class T>
@@ -187,7 +186,8 @@ template <class T>
 
 /// \param group null: one device
 template <class T>
-[[nodiscard]] std::vector<PageRankResult<T>> rank_on(const DeviceGroup* group, const TransitionMatrix<T>& transition,
+[[nodiscard]] std::vector<PageRankResult<T>> rank_on(const DeviceGroup* group, const PageRankSettings& settings,
+                                                     const TransitionMatrix<T>& transition,
                                                      const std::vector<JumpWeights>& jumps,
                                                      const PageRankOptions& options, Progress& progress,
                                                      PageRankOutcome& outcome) {
@@ -196,8 +196,12 @@ template <class T>
     return rank_all(transition, jumps, options);
   }
   progress.phase(fmt::format("sharing the graph out to {} devices", group->size()));
+  const Partition partition = Partition::by_nonzeros(transition.in_links()->view(), group->size());
+  if (settings.machine.memory_limit_bytes > 0) {
+    require_devices_hold(outlook_of_devices(settings, transition, partition, *group));
+  }
   const Stopwatch plan_timer;
-  const DistributedTransitionMatrix<T> shared(*group, transition, options.spmv);
+  const DistributedTransitionMatrix<T> shared(*group, transition, partition, options.spmv);
   const double plan_ms = plan_timer.milliseconds();
   take_parts(shared, outcome);
   progress.phase(fmt::format("ranking on {} devices", group->size()));
@@ -227,7 +231,11 @@ template <class T>
   outcome.memory.vectors = (vectors + std::max<std::uint64_t>(jumps.size(), 1)) * vertices * sizeof(T);
   const std::uint64_t matrix_bytes = problem.matrix->bytes();
   SpmvOptions& spmv = settings.pagerank.spmv;
-  if (may_stream(spmv)) {
+  if (group != nullptr) {
+    // The limit is of each device.
+    support::require_memory(machine.host_limit_bytes(), matrix_bytes, matrix_bytes + outcome.memory.vectors,
+                            "the transition matrix and the ranks");
+  } else if (may_stream(spmv)) {
     spmv.memory_limit_bytes = memory_beside_vectors(machine, matrix_bytes, outcome.memory.vectors, "the ranks");
   } else {
     support::require_memory(machine.memory_limit_bytes, matrix_bytes, matrix_bytes + outcome.memory.vectors,
@@ -248,7 +256,8 @@ template <class T>
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   options.stop_cause = interruption;
-  take_results(rank_on(group, transition, jumps, options, progress, outcome), jumps, settings.ranking.top, ranked);
+  take_results(rank_on(group, settings, transition, jumps, options, progress, outcome), jumps, settings.ranking.top,
+               ranked);
   outcome.timings.read_ms = problem.read_ms;
   outcome.timings.plan_ms += transition_ms;
   outcome.options = options;
@@ -308,7 +317,10 @@ ExitCode pagerank_command(const Options& options, const Invocation& invocation) 
     if (each.is_file()) inputs.push_back(each.text);
   }
   check_outputs(settings.output, input_files(options, settings.problem, inputs));
-  if (options.flag("dry-run")) return forecast_pagerank(settings, options, invocation);
+  if (options.flag("dry-run")) {
+    return uses_several_devices(options) ? forecast_group_pagerank(settings, options, invocation)
+                                         : forecast_pagerank(settings, options, invocation);
+  }
   return settings.machine.precision == Precision::fp64 ? pagerank_typed<double>(settings, options, invocation)
                                                        : pagerank_typed<float>(settings, options, invocation);
 }

@@ -164,7 +164,7 @@ void set_parameters(const Options& options, Chosen& chosen) {
                                                const MachineSettings& machine, std::int64_t& columns) {
   ReadOptions options;
   options.device = machine.host;
-  options.memory_limit_bytes = machine.memory_limit_bytes;
+  options.memory_limit_bytes = machine.host_limit_bytes();
   const Csr<double> matrix = read_matrix<double>(path, options).matrix;
   if (matrix.rows() != rows) {
     throw DimensionError(fmt::format("{} of amg {}: {} rows, expected {}", what, path, matrix.rows(), rows));

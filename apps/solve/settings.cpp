@@ -282,7 +282,8 @@ MachineSettings machine_settings(const Options& options) {
   result.precision = element_type(options);
   if (options.given("mem-limit")) result.memory_limit_bytes = bytes_option(options, "mem-limit");
   const bool streams = options.command() == Command::run || options.command() == Command::pagerank;
-  result.limits_gpu = streams && !result.device.is_host() && result.memory_limit_bytes > 0;
+  const bool limits_devices = !result.device.is_host() || DeviceGroup::is_group(device);
+  result.limits_gpu = streams && limits_devices && result.memory_limit_bytes > 0;
   result.seed = static_cast<std::uint64_t>(count_option(options, "seed"));
   return result;
 }

@@ -51,7 +51,7 @@ struct MachineSettings {
   std::string device_reason;      ///< why `auto` chose the device; empty where the user did, or nobody chooses
   Precision precision = Precision::fp64;
   std::uint64_t memory_limit_bytes = 0;  ///< 0: what the machine has
-  bool limits_gpu = false;               ///< the limit is of the memory of the GPU that the user named
+  bool limits_gpu = false;  ///< the limit is of the GPU, or of each of several devices, that the user named
   std::uint64_t seed = 42;
 
   /// Of reading, generating and transposing; 0: what the machine has.

@@ -47,7 +47,6 @@ void add_plans(const LocalMatrix<T>& local, DevicePart& part) {
   part.kernel = to_string(local.diagonal.info().algorithm);
   part.reason = local.diagonal.info().reason;
   if (local.off_diagonal) part.halo_kernel = to_string(local.off_diagonal->info().algorithm);
-  part.memory_bytes = local.bytes();
 }
 
 }  // namespace
@@ -79,6 +78,7 @@ DistributedMatrix<T>::DistributedMatrix(const DeviceGroup& group, const CsrView<
     add_plans(local, part);
     impl_->products[own] = devices.links != nullptr ? cuda::make_peer_product(std::move(local), lists, device)
                                                     : detail::make_copied_product(std::move(local), lists, device);
+    part.memory_bytes = impl_->products[own]->bytes();
   });
 }
 

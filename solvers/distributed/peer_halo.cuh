@@ -135,6 +135,7 @@ class PeerHalo {
     cuda::synchronize(device);
   }
 
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return words_.bytes() + rows_.bytes(); }
   /// Own rows that others get, counted once for each.
   [[nodiscard]] std::int64_t sent() const noexcept { return rows_.size(); }
   /// Who gets which own rows.

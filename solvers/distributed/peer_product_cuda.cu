@@ -86,6 +86,10 @@ class PeerProduct final : public detail::DistributedProduct<T>,
     static_cast<void>(SideStreams::of(here_));  // made before a recording
   }
 
+  [[nodiscard]] std::uint64_t bytes() const override {
+    return detail::DistributedProduct<T>::bytes() + of_blocks_.bytes() + finished_.bytes() + sums_.bytes() +
+           halo_.bytes();
+  }
   [[nodiscard]] std::unique_ptr<detail::TwoKernelCgSteps<T>> make_two_kernel_cg_steps() const override {
     return make_peer_cg_steps(this->local(), halo_, this->device());
   }

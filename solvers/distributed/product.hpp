@@ -47,6 +47,8 @@ class DistributedProduct : public FusedOperator<T> {
   [[nodiscard]] std::int64_t cols() const final { return local_.diagonal.rows(); }
   [[nodiscard]] Device device() const final { return device_; }
   [[nodiscard]] const LocalMatrix<T>& local() const noexcept { return local_; }
+  /// With what exchanges of the halo keep.
+  [[nodiscard]] virtual std::uint64_t bytes() const { return local_.bytes() + copied_halo_.bytes(); }
 
  protected:
   /// Made by all ranks at once.

@@ -15,7 +15,17 @@ namespace {
 
 using nlohmann::json;
 
-class SeveralDevicesTest : public SolveTest {};
+class SeveralDevicesTest : public SolveTest {
+ protected:
+  /// As where METIS is not installed. \param library taken for it
+  [[nodiscard]] ProcessResult without_metis(const std::string& line,
+                                            const std::string& library = "libno-metis.so") const {
+    ProcessOptions options;
+    options.directory = path("");
+    options.variables = {"TESSERA_METIS_LIBRARY=" + library};
+    return solve(words(line), options);
+  }
+};
 
 TEST_F(SeveralDevicesTest, TheDocumentSaysWhatEachDeviceHas) {
   const auto result = run("--poisson2d 30 -m cg -p none --device host,host,host --json");
@@ -176,6 +186,111 @@ TEST_F(SeveralDevicesTest, ScatteredRowsAreNumberedAnew) {
   EXPECT_EQ(json::parse(natural.out)["ordering"]["name"], "natural");
 }
 
+/// A square grid whose rows have scattered names, which rcm numbers by diagonals.
+[[nodiscard]] std::string scattered_grid() {
+  constexpr int side = 40;
+  constexpr int n = side * side;
+  std::string text;
+  int count = 0;
+  const auto name = [](int k) { return k * 337 % n + 1; };
+  const auto add = [&](int i, int j, int value) {
+    text += fmt::format("{} {} {}\n", std::max(name(i), name(j)), std::min(name(i), name(j)), value);
+    ++count;
+  };
+  for (int k = 0; k < n; ++k) {
+    add(k, k, 5);
+    if (k % side + 1 < side) add(k, k + 1, -1);
+    if (k + side < n) add(k, k + side, -1);
+  }
+  return fmt::format("%%MatrixMarket matrix coordinate real symmetric\n{0} {0} {1}\n", n, count) + text;
+}
+
+TEST_F(SeveralDevicesTest, MetisCutsTheRowsWhereItIsInstalled) {
+  const json metis = json::parse(run("doctor --json").out)["metis"];
+  if (metis["library"] == "") GTEST_SKIP() << metis["problem"];
+  file("a.mtx", scattered_grid());
+  const std::string system = "a.mtx -m cg -b random --rtol 1e-12 --max-iters 500 ";
+  ASSERT_EQ(run(system + "--device host -o one.txt").exit_code, 0);
+  for (const std::string devices : {"host,host", "host,host,host,host"}) {
+    const auto result = run(system + "--device " + devices + " --ordering metis --json -o several.txt");
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const json document = json::parse(result.out);
+    EXPECT_EQ(document["ordering"]["name"], "metis");
+    EXPECT_EQ(document["ordering"]["reason"], "");
+    std::int64_t halo = 0;
+    const double mean = document["matrix"]["nnz"].get<double>() / static_cast<double>(document["devices"].size());
+    for (const json& device : document["devices"]) {
+      halo += device["halo"].get<std::int64_t>();
+      // The tolerance of METIS, for nonzeros and rows together.
+      EXPECT_LE(device["nnz"].get<double>(), 1.05 * mean);
+    }
+    EXPECT_EQ(document["ordering"]["halo"], halo);
+    // Straight cuts have 2 x 40 elements each, random parts nearly all.
+    EXPECT_LE(halo, devices.size() < 10 ? 120 : 300);
+    // As of one device: both to 1e-12 of a matrix whose inverse has the norm 1 at most.
+    std::istringstream one(contents(path("one.txt")));
+    std::istringstream several(contents(path("several.txt")));
+    double of_one = 0.0;
+    double of_several = 0.0;
+    int rows = 0;
+    for (; one >> of_one && several >> of_several; ++rows) ASSERT_NEAR(of_one, of_several, 1e-9) << rows;
+    EXPECT_EQ(rows, 1600);
+    const auto told = run(system + "--device " + devices + " --ordering metis --dry-run --json");
+    EXPECT_EQ(json::parse(told.out)["devices"][0]["halo"], document["devices"][0]["halo"]);
+  }
+}
+
+/// 60 legs of 20 vertices at a hub, names scattered. Levels of rcm have a vertex of every leg; to cut the legs' roots
+/// from the hub takes half of them.
+[[nodiscard]] std::string scattered_spider() {
+  constexpr int legs = 60;
+  constexpr int length = 20;
+  constexpr int n = legs * length + 1;
+  std::string text;
+  const auto name = [](int k) { return k * 337 % n + 1; };
+  const auto add = [&](int i, int j, int value) {
+    text += fmt::format("{} {} {}\n", std::max(name(i), name(j)), std::min(name(i), name(j)), value);
+  };
+  for (int k = 0; k < n; ++k) {
+    add(k, k, k == 0 ? legs + 1 : 3);
+    if (k > 0) add(k, (k - 1) % length == 0 ? 0 : k - 1, -1);
+  }
+  return fmt::format("%%MatrixMarket matrix coordinate real symmetric\n{0} {0} {1}\n", n, 2 * n - 1) + text;
+}
+
+TEST_F(SeveralDevicesTest, AutoAsksMetisWhereTheHaloStaysLarge) {
+  file("a.mtx", scattered_spider());
+  const std::string system = "a.mtx -m cg -b random --device host,host --json ";
+  const json by_rcm = json::parse(run(system + "--ordering rcm").out)["ordering"];
+  EXPECT_GT(by_rcm["halo"], 100);
+  const json metis = json::parse(run("doctor --json").out)["metis"];
+  const json without = json::parse(without_metis(system).out)["ordering"];
+  EXPECT_EQ(without["name"], "rcm");
+  EXPECT_EQ(without["halo"], by_rcm["halo"]);
+  EXPECT_NE(without["reason"].get<std::string>().find("; METIS, which may find less, is not installed"),
+            std::string::npos)
+      << without;
+  if (metis["library"] == "") GTEST_SKIP() << metis["problem"];
+  const json solved = json::parse(run(system).out);
+  const json& by_auto = solved["ordering"];
+  EXPECT_EQ(by_auto["name"], "metis") << by_auto;
+  EXPECT_LE(by_auto["halo"], 40);
+  // The devices have METIS's parts, which are not those of equal nonzeros.
+  EXPECT_EQ(by_auto["halo"], solved["devices"][0]["halo"].get<int>() + solved["devices"][1]["halo"].get<int>());
+}
+
+TEST_F(SeveralDevicesTest, AMissingMetisIsNamedWithItsPackage) {
+  const std::string system = "--poisson2d 20 -m cg --device host,host ";
+  const auto result = without_metis(system + "--ordering metis");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("libno-metis.so"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("package libmetis5"), std::string::npos) << result.err;
+  // A library that is none of METIS.
+  const auto other = without_metis(system + "--ordering metis", "libm.so.6");
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("the library libm.so.6 lacks METIS_SetDefaultOptions"), std::string::npos) << other.err;
+}
+
 TEST_F(SeveralDevicesTest, GuessAndMultigridKeepTheNumberingOfTheFile) {
   file("a.mtx", scattered_path());
   // The solution as guess: nothing is left to do.
@@ -200,6 +315,11 @@ TEST_F(SeveralDevicesTest, OrderingIsOfSeveralDevices) {
   const auto result = run("--poisson2d 30 --ordering rcm --device host");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("--ordering numbers the rows that several devices share out"), std::string::npos);
+  const auto metis = run("--poisson2d 30 --ordering metis --device host");
+  EXPECT_EQ(metis.exit_code, 2);
+  EXPECT_NE(metis.err.find("--ordering metis cuts the rows into the parts of several devices"), std::string::npos);
+  const auto grouped = run("--poisson2d 30 -m cg -p amg --block 2 --ordering metis --device host,host");
+  EXPECT_EQ(grouped.exit_code, 2) << grouped.out;
   const auto tied = run("--poisson2d 30 -m cg -p amg --block 2 --ordering rcm --device host,host");
   EXPECT_EQ(tied.exit_code, 2) << tied.out;
   EXPECT_NE(tied.err.find("--ordering natural"), std::string::npos) << tied.err;

@@ -1,5 +1,7 @@
 /// Iterations allocate nothing: a solve of many iterations makes as many allocations as one of few.
 #include "tessera/approximate_inverse.hpp"
+#include "tessera/device_shares.hpp"
+#include "tessera/iterative_solver.hpp"
 #include "tessera/mixed_precision.hpp"
 #include "tessera/multiple_right_sides.hpp"
 #include "tessera/pagerank.hpp"
@@ -159,6 +161,35 @@ TEST(Allocation, PageRankIterationsMakeNone) {
   };
   (void)counted(2);
   EXPECT_EQ(counted(10), counted(30));
+}
+
+/// What shares tell before is what operator new then gives: the kernel csr has no plan beside it.
+TEST(Allocation, DevicesHoldTheirSharesAndVectors) {
+  const Csr<double> a = poisson3d<double>(30, 30, 30);
+  const DeviceGroup group({Device::host(1), Device::host(1)});
+  const Partition partition = Partition::by_nonzeros(a.view(), 2);
+  const std::vector<double> b(static_cast<std::size_t>(a.rows()), 1.0);
+  std::vector<double> x(b.size());
+  std::int64_t told = 0;
+  for (const DeviceShare& share : device_shares(a.view(), partition)) {
+    told += static_cast<std::int64_t>(share.matrix_bytes + share.halo_bytes);
+  }
+  constexpr std::int64_t objects = 64 * 1024;  // lists of neighbours, objects, threads, rounding of the system
+  const std::int64_t before = live_bytes();
+  SpmvOptions options;
+  options.algorithm = SpmvAlgorithm::csr;
+  const DistributedMatrix<double> matrix(group, a.view(), partition, options);
+  const std::int64_t held = live_bytes() - before;
+  EXPECT_GE(held, told);
+  EXPECT_LE(held, told + objects);
+  forget_peak();
+  const std::int64_t built = live_bytes();
+  EXPECT_TRUE(cg<double>(matrix, GroupPreconditioner::jacobi, b, x).converged());
+  // b and x are the caller's; the diagonal is one more.
+  const auto vectors = static_cast<std::int64_t>(vectors_of(method_info(IterativeMethod::cg), a.rows(), {}, true));
+  const auto vector = static_cast<std::int64_t>(b.size() * sizeof(double));
+  EXPECT_LE(peak_bytes() - built, (vectors - 2 + 1) * vector + objects);
+  EXPECT_GE(peak_bytes() - built, 3 * vector);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "solvers/distributed/group.hpp"
 #include "solvers/distributed/matrix.hpp"
 #include "solvers/two_kernel_cg.hpp"
+#include "tessera/device_shares.hpp"
 #include "tessera/pagerank_several_devices.hpp"
 #include "tests/solvers/rank_graphs.hpp"
 #include "tests/solvers/rank_oracle.hpp"
@@ -62,6 +63,28 @@ TEST_F(SeveralGpus, MultiplyAsTheOracleDoes) {
         for (std::size_t i = 0; i < y.size(); ++i) {
           ASSERT_NEAR(y[i], static_cast<double>(oracle.y[i]), 2 * static_cast<double>(oracle.bound[i])) << i;
         }
+      }
+    }
+  }
+}
+
+/// With a kernel that has no plan of its own size: what exchanges keep is part of both.
+TEST_F(SeveralGpus, HoldWhatTheirSharesTell) {
+  constexpr std::uint64_t small = 16 * 1024;  // descriptors and sums
+  SpmvOptions options;
+  options.algorithm = SpmvAlgorithm::csr_vector;
+  for (const bool peer_access : {true, false}) {
+    const DeviceGroup together = group(peer_access);
+    for (const auto& [name, a] : matrices()) {
+      SCOPED_TRACE(name);
+      const Partition partition = Partition::by_nonzeros(a.view(), together.size());
+      const std::vector<DeviceShare> shares = device_shares(a.view(), partition);
+      const DistributedMatrix<double> matrix(together, a.view(), partition, options);
+      for (std::size_t k = 0; k < shares.size(); ++k) {
+        const std::uint64_t told =
+            shares[k].matrix_bytes + shares[k].halo_bytes + (together.has_peer_access() ? shares[k].peer_bytes : 0);
+        EXPECT_LE(matrix.parts()[k].memory_bytes, told + small);
+        EXPECT_GE(matrix.parts()[k].memory_bytes + small, told);
       }
     }
   }
