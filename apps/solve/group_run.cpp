@@ -46,20 +46,6 @@ constexpr auto foreign_options = std::to_array<ForeignOption>({
 
 [[nodiscard]] std::string device_text(const Options& options) { return options.text("device").value_or(""); }
 
-/// What belongs to the numbering of the file keeps it.
-[[nodiscard]] std::optional<Ordering> ordering_of(const Options& options, const RunSettings& settings) {
-  const PrecondSettings& precond = settings.precond;
-  const bool is_tied =
-      precond.amg.block_size > 1 || !precond.coordinates_file.empty() || !precond.near_nullspace_file.empty();
-  const std::optional<Ordering> named = ordering_setting(options);
-  if (!is_tied) return named;
-  if (named == Ordering::rcm) {
-    throw UsageError("--ordering rcm separates the rows that blocks, coordinates and near-nullspaces belong to",
-                     "--ordering natural");
-  }
-  return Ordering::natural;
-}
-
 /// Only what the library has there.
 void require_offered(const RunSettings& settings) {
   const Method method = settings.method;
@@ -179,9 +165,9 @@ template <class T>
   progress.phase("inspecting the matrix");
   describe(settings, problem, outcome);
   progress.phase(fmt::format("sharing the matrix out to {} devices", group.size()));
-  GroupOrdering<T> ordering = order_for_group(problem.matrix->view(), outcome.matrix, group.size(), wanted);
+  const OrderedSystem<T> ordering = order_for_group(problem.matrix->view(), outcome.matrix, group.size(), wanted);
   const CsrView<T> a = ordering.reordered ? ordering.reordered->view() : problem.matrix->view();
-  outcome.group_ordering = ordering.facts;
+  outcome.ordering = ordering.facts;
   const Stopwatch plan_timer;
   const DistributedMatrix<T> matrix(group, a, settings.spmv);
   const double plan_ms = ordering.facts.ms + plan_timer.milliseconds();
@@ -218,7 +204,7 @@ template <class T>
 [[nodiscard]] ExitCode run_typed(const RunSettings& settings, const Options& options, const Invocation& invocation) {
   const DeviceGroup group = device_group(options);
   Progress progress(options, settings.output, settings.machine);
-  GroupSolution<T> solved = solve_on<T>(group, settings, ordering_of(options, settings), progress);
+  GroupSolution<T> solved = solve_on<T>(group, settings, ordering_beside(options, settings.precond), progress);
   RunOutcome& outcome = solved.outcome;
   progress.conclude(outcome.warnings);
   return deliver_run(outcome, settings.output, options, invocation,

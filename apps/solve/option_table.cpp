@@ -257,9 +257,9 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"device", 0, "Machine", doctor, text, "NAME", "auto",
      "the GPU that --calibrate measures, cuda or cuda:N; auto: the first", "", "auto|cuda"},
     {"ordering", 0, "Machine", run, text, "NAME", "auto",
-     "numbering of the rows that several devices share out: natural, rcm (reverse Cuthill-McKee); auto: rcm where that "
-     "halves a large halo (docs/scale.md)",
-     "", "auto|natural|rcm"},
+     "numbering of the unknowns while the system is solved: natural, rcm (reverse Cuthill-McKee), degree (columns that "
+     "many rows read come first); auto: natural, on several devices rcm where that halves a large halo (docs/scale.md)",
+     "", "auto|natural|rcm|degree"},
     {"engine", 0, "Machine", run, text, "NAME", "tessera",
      "tessera, or petsc: the processes that mpiexec starts solve one system together by PETSc (mpiexec -n 4 solve "
      "A.mtx "
