@@ -17,13 +17,12 @@ namespace tessera {
 namespace {
 
 template <class T>
-void permute_into(const CsrView<T>& matrix, std::span<const index_t> order, const Device& device,
-                  const detail::PermutedOutput<T>& out) {
-  const Array<index_t> position = detail::inverse_permutation(order, device);
+void permute_into(const CsrView<T>& matrix, std::span<const index_t> order, std::span<const index_t> position,
+                  const Device& device, const detail::PermutedOutput<T>& out) {
   if (device.is_host()) {
-    host::permute_into(matrix, order, position.span(), device, out);
+    host::permute_into(matrix, order, position, device, out);
   } else {
-    cuda::permute_into(matrix, order, position.span(), device, out);
+    cuda::permute_into(matrix, order, position, device, out);
   }
 }
 
@@ -39,14 +38,8 @@ void require_sizes(const CsrView<T>& matrix, std::span<const index_t> order) {
 template <class T>
 Csr<T> permuted(const CsrView<T>& matrix, std::span<const index_t> order, const Device& device) {
   require_sizes(matrix, order);
-  Array<offset_t> offsets(std::int64_t{matrix.rows} + 1, Init::none, device);
-  Array<index_t> columns(matrix.nnz(), Init::none, device);
-  Array<T> values(matrix.is_pattern() ? 0 : matrix.nnz(), Init::none, device);
-  permute_into(matrix, order, device, {offsets.data(), columns.data(), values.data(), nullptr});
-  if (matrix.is_pattern()) {
-    return Csr<T>::pattern(matrix.rows, matrix.cols, std::move(offsets), std::move(columns), Check::trusted);
-  }
-  return Csr<T>(matrix.rows, matrix.cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
+  const Array<index_t> position = detail::inverse_permutation(order, device);
+  return detail::permuted_by<T>(matrix, order, position.span(), device);
 }
 
 template <class T>
@@ -72,8 +65,26 @@ Array<index_t> inverse_permutation(std::span<const index_t> order, const Device&
 }
 
 template <class T>
-Array<index_t> permuted_positions(const CsrView<T>& matrix, std::span<const index_t> order, const Device& device) {
-  require_sizes(matrix, order);
+Csr<T> permuted_by(const CsrView<T>& matrix, std::span<const index_t> order, std::span<const index_t> position,
+                   const Device& device) {
+  Array<offset_t> offsets(std::int64_t{matrix.rows} + 1, Init::none, device);
+  Array<index_t> columns(matrix.nnz(), Init::none, device);
+  Array<T> values(matrix.is_pattern() ? 0 : matrix.nnz(), Init::none, device);
+  permute_into(matrix, order, position, device, {offsets.data(), columns.data(), values.data(), nullptr});
+  if (matrix.is_pattern()) {
+    return Csr<T>::pattern(matrix.rows, matrix.cols, std::move(offsets), std::move(columns), Check::trusted);
+  }
+  return Csr<T>(matrix.rows, matrix.cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
+}
+
+template Csr<float> permuted_by(const CsrView<float>&, std::span<const index_t>, std::span<const index_t>,
+                                const Device&);
+template Csr<double> permuted_by(const CsrView<double>&, std::span<const index_t>, std::span<const index_t>,
+                                 const Device&);
+
+template <class T>
+Array<index_t> permuted_positions(const CsrView<T>& matrix, std::span<const index_t> order,
+                                  std::span<const index_t> position, const Device& device) {
   constexpr offset_t most = std::numeric_limits<index_t>::max();
   if (matrix.nnz() > most) {
     throw NotSupported(
@@ -81,12 +92,14 @@ Array<index_t> permuted_positions(const CsrView<T>& matrix, std::span<const inde
   }
   Array<index_t> positions(matrix.nnz(), Init::none, device);
   Array<offset_t> offsets(std::int64_t{matrix.rows} + 1, Init::none, device);
-  permute_into(matrix, order, device, {offsets.data(), nullptr, nullptr, positions.data()});
+  permute_into(matrix, order, position, device, {offsets.data(), nullptr, nullptr, positions.data()});
   return positions;
 }
 
-template Array<index_t> permuted_positions(const CsrView<float>&, std::span<const index_t>, const Device&);
-template Array<index_t> permuted_positions(const CsrView<double>&, std::span<const index_t>, const Device&);
+template Array<index_t> permuted_positions(const CsrView<float>&, std::span<const index_t>, std::span<const index_t>,
+                                           const Device&);
+template Array<index_t> permuted_positions(const CsrView<double>&, std::span<const index_t>, std::span<const index_t>,
+                                           const Device&);
 
 }  // namespace detail
 

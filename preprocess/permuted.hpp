@@ -20,11 +20,17 @@ struct PermutedOutput {
   index_t* positions = nullptr;  ///< in A, per entry; only below 2^31 entries
 };
 
+/// permuted() where the inverse is known.
+/// \param matrix square, \param order a permutation, and \param position its inverse, on `device`
+template <class T>
+[[nodiscard]] Csr<T> permuted_by(const CsrView<T>& matrix, std::span<const index_t> order,
+                                 std::span<const index_t> position, const Device& device);
+
 /// Where each entry of P A Pᵀ lies in A: new values by gather_values() in core/value_passes.hpp.
-/// \param matrix square, and \param order, on `device` \throws NotSupported for 2^31 entries or more; as permuted()
+/// Parameters as above. \throws NotSupported for 2^31 entries or more; OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] Array<index_t> permuted_positions(const CsrView<T>& matrix, std::span<const index_t> order,
-                                                const Device& device);
+                                                std::span<const index_t> position, const Device& device);
 
 /// position[order[k]] = k. \throws InvalidArgument naming the first number that is out of range or occurs twice
 [[nodiscard]] Array<index_t> inverse_permutation(std::span<const index_t> order, const Device& device);

@@ -28,7 +28,7 @@ constexpr int most_keys = threads * entries_of_lane;  ///< of a block
 
 /// What kernels read and write.
 template <class T>
-struct Permutation {
+struct SymmetricPermutation {
   index_t rows;
   const offset_t* offsets;
   const index_t* columns;
@@ -47,7 +47,7 @@ struct Permutation {
 
 /// Lanes per row. All lanes of a warp meet in every round.
 template <class T, int Lanes>
-__global__ void __launch_bounds__(threads) count_sort_kernel(Permutation<T> p) {
+__global__ void __launch_bounds__(threads) count_sort_kernel(SymmetricPermutation<T> p) {
   constexpr int rows_of_block = threads / Lanes;
   constexpr int longest = Lanes * entries_of_lane;
   __shared__ index_t keys[most_keys];
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(threads) count_sort_kernel(Permutation<T> p) {
 }
 
 template <class T, int Lanes>
-void count_sort(const Device& device, const Permutation<T>& p) {
+void count_sort(const Device& device, const SymmetricPermutation<T>& p) {
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
   const auto enough = static_cast<unsigned>(context.multiprocessors() * 64);
@@ -137,7 +137,7 @@ struct KeyForm {
 /// keys.
 template <class T, class Visit>
 __global__ void __launch_bounds__(threads)
-    long_rows_kernel(Permutation<T> p, KeyTiles tiles, const index_t* list, Visit visit) {
+    long_rows_kernel(SymmetricPermutation<T> p, KeyTiles tiles, const index_t* list, Visit visit) {
   const KeyTile tile = tiles.tile(blockIdx.x);
   const offset_t first = tile.number * keys_of_tile;
   for (int i = static_cast<int>(threadIdx.x); i < tile.keys; i += threads) {
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T, class Visit>
-void visit_long_rows(const Device& device, const Permutation<T>& p, const KeyTiles& tiles, const index_t* list,
+void visit_long_rows(const Device& device, const SymmetricPermutation<T>& p, const KeyTiles& tiles, const index_t* list,
                      const Visit& visit) {
   const DeviceGuard current(device);
   launch("long rows of a permuted matrix", Context::of(device), Grid{static_cast<unsigned>(tiles.tiles), threads},
@@ -154,7 +154,7 @@ void visit_long_rows(const Device& device, const Permutation<T>& p, const KeyTil
 }
 
 template <class T>
-void sort_long_rows(const Device& device, const Permutation<T>& p, const Array<index_t>& list) {
+void sort_long_rows(const Device& device, const SymmetricPermutation<T>& p, const Array<index_t>& list) {
   const std::vector<offset_t> begins = begins_of(device, list, p.out.row_offsets);
   const TileTable table(device, begins);
   const KeyTiles tiles = table.view();
@@ -164,7 +164,7 @@ void sort_long_rows(const Device& device, const Permutation<T>& p, const Array<i
   Array<std::uint64_t> keys(begins.back(), Init::none, device);
   std::uint64_t* const unsorted = keys.data();
   visit_long_rows(device, p, tiles, list.data(),
-                  [=] __device__(const Permutation<T>& all, index_t row, offset_t number, offset_t index) {
+                  [=] __device__(const SymmetricPermutation<T>& all, index_t row, offset_t number, offset_t index) {
                     const offset_t from = all.offsets[all.order[row]] + number;
                     unsorted[index] = form.key(all.position[all.columns[from]], number);
                   });
@@ -174,7 +174,7 @@ void sort_long_rows(const Device& device, const Permutation<T>& p, const Array<i
   }
   const std::uint64_t* const sorted = keys.data();
   visit_long_rows(device, p, tiles, list.data(),
-                  [=] __device__(const Permutation<T>& all, index_t row, offset_t number, offset_t index) {
+                  [=] __device__(const SymmetricPermutation<T>& all, index_t row, offset_t number, offset_t index) {
                     const offset_t from = all.offsets[all.order[row]] + form.number(sorted[index]);
                     all.move(from, all.out.row_offsets[row] + number, form.column(sorted[index]));
                   });
@@ -193,7 +193,8 @@ void permute_into(const CsrView<T>& matrix, std::span<const index_t> order, std:
   });
   exclusive_sum_on_device(device, {out.row_offsets, static_cast<std::size_t>(rows) + 1});
   if (matrix.nnz() == 0) return;
-  const Permutation<T> p{rows, offsets, matrix.columns.data(), matrix.values.data(), from, position.data(), out};
+  const SymmetricPermutation<T> p{rows, offsets, matrix.columns.data(), matrix.values.data(), from, position.data(),
+                                  out};
   const int lanes = lanes_for(rows, matrix.nnz());
   if (lanes == 4) {
     count_sort<T, 4>(device, p);

@@ -45,7 +45,8 @@ Reordered<T> reorder(const CsrView<T>& matrix, const Device& place, Ordering kin
   info.ordering_ms = ordering_watch.milliseconds();
   const Stopwatch permute_watch;
   result.position = inverse_permutation(result.order.span(), place);
-  result.matrix = std::make_shared<const Csr<T>>(permuted<T>(matrix, result.order.span(), place));
+  result.matrix =
+      std::make_shared<const Csr<T>>(permuted_by<T>(matrix, result.order.span(), result.position.span(), place));
   synchronize(place);
   info.permute_ms = permute_watch.milliseconds();
   return result;
@@ -151,10 +152,15 @@ struct ReorderedPlan<T>::Impl final : EnqueuedProduct<T> {
   void update(std::span<const T> values) {
     const Device place = plan->matrix_device();
     if (positions.empty()) {
-      // A is P' (P A P') P.
-      const Array<index_t> copy = place == device ? Array<index_t>() : position.to(place);
-      const std::span<const index_t> back = place == device ? position.span() : copy.span();
-      positions = inverse_permutation(permuted_positions(plan->matrix(), back, place).span(), place);
+      const Array<index_t> order_there = place == device ? Array<index_t>() : order.to(place);
+      const Array<index_t> position_there = place == device ? Array<index_t>() : position.to(place);
+      const auto here = [&](const Array<index_t>& own, const Array<index_t>& copy) {
+        return place == device ? own.span() : copy.span();
+      };
+      // A is P' (P A P') P: that gives the position in P A P' of every entry of A, whose inverse is wanted.
+      const Array<index_t> inner =
+          permuted_positions(plan->matrix(), here(position, position_there), here(order, order_there), place);
+      positions = inverse_permutation(inner.span(), place);
       count_bytes();
     }
     const Device given = location_of(device, values.data());

@@ -30,8 +30,11 @@ void check(const Device& gpu, const Csr<T>& matrix, const std::vector<index_t>& 
   const auto order_there = Array<index_t>::copy_of(order, gpu);
   const Csr<T> found = permuted(on_gpu.view(), order_there.span(), gpu).to(Device{});
   testing::expect_identical(found.view(), permuted(matrix.view(), order).view());
-  EXPECT_EQ(fetched(permuted_positions(on_gpu.view(), order_there.span(), gpu)),
-            fetched(permuted_positions(matrix.view(), order, Device{})));
+  const Array<index_t> inverse = inverse_permutation(order, Device{});
+  const Array<index_t> inverse_there = inverse_permutation(order_there.span(), gpu);
+  EXPECT_EQ(fetched(inverse_there), fetched(inverse));
+  EXPECT_EQ(fetched(permuted_positions(on_gpu.view(), order_there.span(), inverse_there.span(), gpu)),
+            fetched(permuted_positions(matrix.view(), order, inverse.span(), Device{})));
 }
 
 template <class T>
