@@ -1,6 +1,6 @@
 /// \file
 /// Symmetric permutation on a GPU. A few lanes sort a row by counting: an entry stands behind as many as have a smaller
-/// column. Rows that are too long for that are sorted by a segmented radix sort.
+/// column. Rows that are too long for that are sorted by a segmented radix sort of the runs of the permutation.
 #include "core/cuda/launch.cuh"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/reduce.cuh"
@@ -119,18 +119,32 @@ void count_sort(const Device& device, const SymmetricPermutation<T>& p) {
   return begins;
 }
 
-/// A key of a long row holds the new column of an entry above its number in the row.
+/// The ascending runs of a permutation, numbered. Inside one, new columns ascend with the old ones, which ascend in a
+/// row. So a stable sort by run sorts the row, and an order of few runs, as those by degree are, needs few bits.
+struct AscendingRuns {
+  Array<offset_t> run_of;  ///< per new number
+  int bits = 0;            ///< of a run's number
+};
+
+[[nodiscard]] AscendingRuns ascending_runs(const Device& device, std::int64_t n, const index_t* order) {
+  AscendingRuns runs{Array<offset_t>(n, Init::none, device)};
+  offset_t* const descends = runs.run_of.data();
+  for_each(device, n, [=] __device__(std::int64_t k) { descends[k] = k + 1 < n && order[k + 1] < order[k] ? 1 : 0; });
+  const offset_t last = exclusive_sum(device, runs.run_of.span());
+  runs.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(last)));
+  return runs;
+}
+
+/// A key of a long row holds the run of an entry's new column above its number in the row.
 struct KeyForm {
   int number_bits;
-  int column_bits;
 
-  [[nodiscard]] __device__ std::uint64_t key(index_t column, offset_t number) const {
-    return static_cast<std::uint64_t>(column) << number_bits | static_cast<std::uint64_t>(number);
+  [[nodiscard]] __device__ std::uint64_t key(offset_t run, offset_t number) const {
+    return static_cast<std::uint64_t>(run) << number_bits | static_cast<std::uint64_t>(number);
   }
   [[nodiscard]] __device__ offset_t number(std::uint64_t key) const {
     return static_cast<offset_t>(key & ((std::uint64_t{1} << number_bits) - 1));
   }
-  [[nodiscard]] __device__ index_t column(std::uint64_t key) const { return static_cast<index_t>(key >> number_bits); }
 };
 
 /// visit(p, new row, place in the segment, index of the key) for every entry of the long rows, a block per tile of
@@ -158,25 +172,26 @@ void sort_long_rows(const Device& device, const SymmetricPermutation<T>& p, cons
   const std::vector<offset_t> begins = begins_of(device, list, p.out.row_offsets);
   const TileTable table(device, begins);
   const KeyTiles tiles = table.view();
+  const AscendingRuns runs = ascending_runs(device, p.rows, p.order);
+  const offset_t* const run_of = runs.run_of.data();
   // Of a square matrix without double entries, a row has no more than 2^31 - 1.
-  const int bits = std::bit_width(static_cast<std::uint32_t>(p.rows));
-  const KeyForm form{bits, bits};
+  const KeyForm form{static_cast<int>(std::bit_width(static_cast<std::uint32_t>(p.rows)))};
   Array<std::uint64_t> keys(begins.back(), Init::none, device);
   std::uint64_t* const unsorted = keys.data();
   visit_long_rows(device, p, tiles, list.data(),
                   [=] __device__(const SymmetricPermutation<T>& all, index_t row, offset_t number, offset_t index) {
                     const offset_t from = all.offsets[all.order[row]] + number;
-                    unsorted[index] = form.key(all.position[all.columns[from]], number);
+                    unsorted[index] = form.key(run_of[all.position[all.columns[from]]], number);
                   });
   {
     Array<std::uint64_t> other(begins.back(), Init::none, device);
-    enqueue_sort(device, keys, other, tiles, form.number_bits, form.number_bits + form.column_bits);
+    enqueue_sort(device, keys, other, tiles, form.number_bits, form.number_bits + runs.bits);
   }
   const std::uint64_t* const sorted = keys.data();
   visit_long_rows(device, p, tiles, list.data(),
                   [=] __device__(const SymmetricPermutation<T>& all, index_t row, offset_t number, offset_t index) {
                     const offset_t from = all.offsets[all.order[row]] + form.number(sorted[index]);
-                    all.move(from, all.out.row_offsets[row] + number, form.column(sorted[index]));
+                    all.move(from, all.out.row_offsets[row] + number, all.position[all.columns[from]]);
                   });
 }
 

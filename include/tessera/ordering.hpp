@@ -64,7 +64,7 @@ extern template Csr<double> permuted(const CsrView<double>&, std::span<const ind
 
 /// The same where the matrix lies, with the same bits. On a GPU, rows of up to 64, 128 or 512 entries (the longer they
 /// are in the mean, the more) are sorted by a few lanes each, by counting, longer ones by a segmented radix sort:
-/// O(nnz) and 12 bytes per row of temporary memory, and 20 per entry of the long rows. \param matrix square, on
+/// O(nnz) and 20 bytes per row of temporary memory, and 16 per entry of the long rows. \param matrix square, on
 /// `device` \param order on `device` \throws as permuted(); OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] Csr<T> permuted(const CsrView<T>& matrix, std::span<const index_t> order, const Device& device);

@@ -48,6 +48,9 @@ void check_all(const Device& gpu, ValueStorage storage) {
     std::vector<index_t> shuffled = order;
     std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937(7));
     check(gpu, matrix, shuffled);
+    // One that ascends throughout.
+    std::sort(shuffled.begin(), shuffled.end());
+    check(gpu, matrix, shuffled);
   }
 }
 
