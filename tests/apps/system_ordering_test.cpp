@@ -3,6 +3,8 @@
 #include "scattered_path.hpp"
 #include "solve_process.hpp"
 
+#include <fmt/format.h>
+
 #include <sstream>
 #include <string>
 #include <vector>
@@ -29,12 +31,12 @@ TEST_F(SystemOrderingTest, XIsInTheNumberingOfTheFile) {
   for (const std::string method :
        {"-m cg -p jacobi", "-m bicgstab -p ilu0", "", "-m cg --precision mixed", "-m direct", "-m cg -p amg"}) {
     SCOPED_TRACE(method);
-    const std::string system = "a.mtx " + method + " -b random --rtol 1e-12 --device host ";
+    const std::string system = fmt::format("a.mtx {} -b random --rtol 1e-12 --device host ", method);
     ASSERT_EQ(run(system + "-o natural.txt").exit_code, 0);
     const std::vector<double> natural = numbers("natural.txt");
     ASSERT_EQ(natural.size(), 1000U);
     for (const std::string ordering : {"rcm", "degree"}) {
-      const auto result = run(system + "--ordering " + ordering + " --json -o x.txt");
+      const auto result = run(fmt::format("{}--ordering {} --json -o x.txt", system, ordering));
       ASSERT_EQ(result.exit_code, 0) << result.err;
       EXPECT_EQ(json::parse(result.out)["ordering"]["name"], ordering);
       const std::vector<double> x = numbers("x.txt");

@@ -93,8 +93,7 @@ Csr<double> system(index_t n) {
     }
     offsets.push_back(static_cast<offset_t>(columns.size()));
   }
-  return Csr<double>(n, n, Array<offset_t>::copy_of(offsets), Array<index_t>::copy_of(columns),
-                     Array<double>::copy_of(values));
+  return {n, n, Array<offset_t>::copy_of(offsets), Array<index_t>::copy_of(columns), Array<double>::copy_of(values)};
 }
 
 using ReorderedPlanCuda = testing::CudaTest;
