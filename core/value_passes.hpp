@@ -26,6 +26,11 @@ void convert_values(const Device& device, std::span<const From> from, std::span<
 template <class T>
 void gather_values(const Device& device, std::span<const index_t> positions, std::span<const T> from, std::span<T> to);
 
+/// to[i] = from[positions[i]] + β to[i].
+template <class T>
+void gather_and_add(const Device& device, std::span<const index_t> positions, std::span<const T> from, T beta,
+                    std::span<T> to);
+
 /// Each value rounded to the nearest float, in place.
 void round_to_float(const Device& device, std::span<double> values);
 
@@ -39,6 +44,9 @@ template <class From, class To>
 void convert_values(const Device& device, std::span<const From> from, std::span<To> to);
 template <class T>
 void gather_values(const Device& device, std::span<const index_t> positions, std::span<const T> from, std::span<T> to);
+template <class T>
+void gather_and_add(const Device& device, std::span<const index_t> positions, std::span<const T> from, T beta,
+                    std::span<T> to);
 void round_to_float(const Device& device, std::span<double> values);
 [[nodiscard]] std::int64_t first_beyond_float(const Device& device, std::span<const double> values);
 }  // namespace tessera::cuda

@@ -2,8 +2,10 @@
 /// Stands in for the CUDA sources in a build without CUDA.
 #include "preprocess/bitmap_tiles.hpp"
 #include "preprocess/csr5_tiles.hpp"
+#include "preprocess/degree_groups.hpp"
 #include "preprocess/keep_rows.hpp"
 #include "preprocess/merbit_tiles.hpp"
+#include "preprocess/permuted.hpp"
 #include "preprocess/snapped_tiles.hpp"
 #include "preprocess/statistics.hpp"
 #include "preprocess/tile_estimate.hpp"
@@ -120,6 +122,28 @@ Csr<T> keep_entries(const CsrView<T>& /*a*/, const Keep& /*keep*/, index_t /*fir
   refuse(device);
 }
 
+template <class T>
+Array<index_t> degree_ordering(const CsrView<T>& /*matrix*/, const Device& device) {
+  refuse(device);
+}
+
+Array<index_t> natural_ordering(index_t /*n*/, const Device& device) { refuse(device); }
+
+template <class T>
+void permute_into(const CsrView<T>& /*matrix*/, std::span<const index_t> /*order*/,
+                  std::span<const index_t> /*position*/, const Device& device,
+                  const detail::PermutedOutput<T>& /*out*/) {
+  refuse(device);
+}
+
+Array<index_t> inverse_permutation(std::span<const index_t> /*order*/, const Device& device) { refuse(device); }
+
+template Array<index_t> degree_ordering(const CsrView<float>&, const Device&);
+template Array<index_t> degree_ordering(const CsrView<double>&, const Device&);
+template void permute_into(const CsrView<float>&, std::span<const index_t>, std::span<const index_t>, const Device&,
+                           const detail::PermutedOutput<float>&);
+template void permute_into(const CsrView<double>&, std::span<const index_t>, std::span<const index_t>, const Device&,
+                           const detail::PermutedOutput<double>&);
 template Csr<float> keep_entries(const CsrView<float>&, const Keep&, index_t, const Device&);
 template Csr<double> keep_entries(const CsrView<double>&, const Keep&, index_t, const Device&);
 

@@ -1,9 +1,9 @@
 // A forecast as text and JSON.
 #include "dry_run.hpp"
-#include "group_ordering.hpp"
 #include "outputs.hpp"
 #include "report_json.hpp"
 #include "summary_text.hpp"
+#include "system_ordering.hpp"
 
 #include <fmt/format.h>
 
@@ -76,7 +76,7 @@ namespace {
 /// The devices that share a system or a graph out.
 [[nodiscard]] std::string group_text(const Forecast& forecast) {
   CommonOutcome numbered;
-  numbered.group_ordering = forecast.ordering;
+  numbered.ordering = forecast.ordering;
   return ordering_line(numbered) + outlook_lines(forecast.devices, forecast.device_limit_bytes > 0);
 }
 

@@ -38,6 +38,7 @@ constexpr auto foreign_options = std::to_array<ForeignOption>({
     {"block", "1", ""},
     {"mem-limit", "", "each process takes its share of the matrix"},
     {"dry-run", "", ""},
+    {"ordering", "auto|natural", "each process takes rows that follow each other in the file"},
 });
 
 /// Where the environment says, else beside the command as it was built or installed.

@@ -20,12 +20,12 @@ namespace {
 /// Keeps the parts unless they are only tried and do not halve the halo.
 template <class T>
 void take_metis(const CsrView<T>& matrix, int devices, bool is_trial, NumberedSystem<T>& system) {
-  GroupOrdering<T>& ordering = system.ordering;
-  GroupOrderingFacts& facts = ordering.facts;
+  OrderedSystem<T>& ordering = system.ordering;
+  OrderingFacts& facts = ordering.facts;
   GroupedRows grouped = metis_partition(matrix, devices, Ordering::rcm);
   Csr<T> reordered = permuted(matrix, std::span<const index_t>(grouped.order));
   const std::int64_t halo = grouped.partition.halo(reordered.view());
-  if (is_trial && 2 * halo >= facts.halo) {
+  if (is_trial && 2 * halo >= *facts.halo) {
     facts.reason += fmt::format(", by metis {}", halo);
     return;
   }
@@ -33,31 +33,16 @@ void take_metis(const CsrView<T>& matrix, int devices, bool is_trial, NumberedSy
   facts.name = "metis";
   facts.halo = halo;
   ordering.order = std::move(grouped.order);
-  ordering.reordered = std::move(reordered);
+  ordering.reordered = std::make_shared<const Csr<T>>(std::move(reordered));
   system.partition = std::move(grouped.partition);
-}
-
-/// \throws UsageError where rows belong to something in the numbering of the file
-void require_free(bool is_tied, const char* name) {
-  if (!is_tied) return;
-  throw UsageError(
-      fmt::format("--ordering {} separates the rows that blocks, coordinates and near-nullspaces belong to", name),
-      "--ordering natural");
 }
 
 }  // namespace
 
 GroupNumbering group_numbering(const Options& options, const RunSettings& settings) {
-  const PrecondSettings& precond = settings.precond;
-  const bool is_tied =
-      precond.amg.block_size > 1 || !precond.coordinates_file.empty() || !precond.near_nullspace_file.empty();
-  if (names_metis(options)) {
-    require_free(is_tied, "metis");
-    return {.ordering = std::nullopt, .is_metis = true};
-  }
-  const std::optional<Ordering> named = ordering_setting(options);
-  if (named && *named != Ordering::natural) require_free(is_tied, std::string(to_string(*named)).c_str());
-  return {.ordering = is_tied ? Ordering::natural : named, .is_metis = false};
+  if (!names_metis(options)) return {.ordering = ordering_beside(options, settings.precond), .is_metis = false};
+  require_free_numbering(settings.precond, "metis");
+  return {.ordering = std::nullopt, .is_metis = true};
 }
 
 template <class T>
@@ -70,13 +55,13 @@ NumberedSystem<T> number_for_group(const CsrView<T>& matrix, const MatrixStatist
   const Stopwatch timer;
   // Not tried yet: the numbering of the file.
   const std::optional<Ordering> first = numbering.is_metis ? Ordering::natural : numbering.ordering;
-  GroupOrdering<T> ordering = order_for_group(matrix, facts, devices, first);
+  OrderedSystem<T> ordering = order_for_group(matrix, facts, devices, first);
   Partition partition = Partition::by_nonzeros(ordering.reordered ? ordering.reordered->view() : matrix, devices);
   NumberedSystem<T> system{std::move(ordering), std::move(partition)};
-  GroupOrderingFacts& found = system.ordering.facts;
+  OrderingFacts& found = system.ordering.facts;
   if (numbering.is_metis) {
     take_metis(matrix, devices, false, system);
-  } else if (!numbering.ordering && is_large_halo(facts, found.halo) && are_separable(facts)) {
+  } else if (!numbering.ordering && is_large_halo(facts, *found.halo) && are_separable(facts)) {
     if (survey_metis().library.empty()) {
       found.reason += "; METIS, which may find less, is not installed";
     } else {

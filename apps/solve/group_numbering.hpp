@@ -25,7 +25,7 @@ struct GroupNumbering {
 /// A system as it is shared out.
 template <class T>
 struct NumberedSystem {
-  GroupOrdering<T> ordering;
+  OrderedSystem<T> ordering;
   Partition partition;
 
   /// \param matrix in the numbering of the file

@@ -166,9 +166,9 @@ template <class T>
   describe(settings, problem, outcome);
   progress.phase(fmt::format("sharing the matrix out to {} devices", group.size()));
   const NumberedSystem<T> system = number_for_group(problem.matrix->view(), outcome.matrix, group.size(), numbering);
-  const GroupOrdering<T>& ordering = system.ordering;
+  const OrderedSystem<T>& ordering = system.ordering;
   const CsrView<T> a = system.matrix(*problem.matrix);
-  outcome.group_ordering = ordering.facts;
+  outcome.ordering = ordering.facts;
   if (settings.machine.memory_limit_bytes > 0) {
     require_devices_hold(outlook_of_devices(settings, a, outcome.matrix, system.partition, group));
   }

@@ -257,10 +257,11 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"device", 0, "Machine", doctor, text, "NAME", "auto",
      "the GPU that --calibrate measures, cuda or cuda:N; auto: the first", "", "auto|cuda"},
     {"ordering", 0, "Machine", run, text, "NAME", "auto",
-     "numbering of the rows that several devices share out: natural, rcm (reverse Cuthill-McKee), metis (parts by "
-     "METIS, "
-     "where it is installed); auto: rcm or metis where that halves a large halo (docs/scale.md)",
-     "", "auto|natural|rcm|metis"},
+     "numbering of the unknowns while the system is solved: natural, rcm (reverse Cuthill-McKee), degree (columns that "
+     "many rows read come first), on several devices also metis (parts by METIS, where it is installed); auto: "
+     "natural, "
+     "on several devices rcm or metis where that halves a large halo (docs/reordering.md, docs/scale.md)",
+     "", "auto|natural|rcm|degree|metis"},
     {"engine", 0, "Machine", run, text, "NAME", "tessera",
      "tessera, or petsc: the processes that mpiexec starts solve one system together by PETSc (mpiexec -n 4 solve "
      "A.mtx "

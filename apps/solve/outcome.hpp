@@ -86,16 +86,16 @@ struct KnownError {
   double relative = 0.0;  ///< ||x - x_exact|| / ||x_exact||
 };
 
-/// Common results of all commands that read or generate a matrix.
-/// The numbering of the rows that several devices share out.
-struct GroupOrderingFacts {
+/// The numbering of the unknowns that a solve worked in.
+struct OrderingFacts {
   std::string name = "natural";
-  std::string reason;             ///< why; empty where the user named it
-  std::int64_t halo = 0;          ///< elements that all devices together get from others for a product
-  std::int64_t natural_halo = 0;  ///< the same in the numbering of the file
-  double ms = 0.0;                ///< of all of this; part of the time of the plan
+  std::string reason;                ///< why; empty where the user named it
+  std::optional<std::int64_t> halo;  ///< elements that all devices together get from others for a product; of several
+  std::int64_t natural_halo = 0;     ///< the same in the numbering of the file
+  double ms = 0.0;                   ///< of all of this; part of the time of the plan
 };
 
+/// Common results of all commands that read or generate a matrix.
 struct CommonOutcome {
   std::string problem;  ///< file or model problem
   bool from_file = false;
@@ -107,12 +107,12 @@ struct CommonOutcome {
   std::optional<RoundedInteger> first_rounded;
   bool pattern = false;
   Precision precision = Precision::fp64;
-  Device device;                                     ///< of products and iterations
-  std::string device_reason;                         ///< empty when the user chose
-  std::vector<DevicePart> parts;                     ///< of several devices
-  std::optional<GroupOrderingFacts> group_ordering;  ///< of these, in a solve
-  bool has_peer_access = false;                      ///< of these
-  int threads = 0;                                   ///< of the host
+  Device device;                          ///< of products and iterations
+  std::string device_reason;              ///< empty when the user chose
+  std::vector<DevicePart> parts;          ///< of several devices
+  std::optional<OrderingFacts> ordering;  ///< of a solve on several devices, or where one was named
+  bool has_peer_access = false;           ///< of these
+  int threads = 0;                        ///< of the host
   bool kernel_chosen_by_user = false;
   PlanInfo plan;
   MemoryUse memory;

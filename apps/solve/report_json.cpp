@@ -3,11 +3,11 @@
 
 #include "accuracy_report.hpp"
 #include "columns_report.hpp"
-#include "group_ordering.hpp"
 #include "group_run.hpp"
 #include "ladder_report.hpp"
 #include "least_squares.hpp"
 #include "precond_report.hpp"
+#include "system_ordering.hpp"
 
 #include "compare/timing.hpp"
 
@@ -250,7 +250,7 @@ Json run_json(const RunOutcome& outcome, const Options& options, const Invocatio
   }
   json["engine"] = engine_json(outcome.engine);
   if (!outcome.parts.empty()) json["devices"] = parts_json(outcome);
-  if (outcome.group_ordering) json["ordering"] = ordering_json(*outcome.group_ordering);
+  if (outcome.ordering) json["ordering"] = ordering_json(*outcome.ordering);
   if (outcome.engine) json["plan"]["kernel"] = outcome.engine->mat_type;
   json["preconditioner"] = precond_json(outcome.precond, outcome.report.timings.preconditioner_ms);
   json["ladder"] = ladder_json(outcome);

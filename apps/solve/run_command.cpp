@@ -3,7 +3,6 @@
 #include "device_choice.hpp"
 #include "dry_run.hpp"
 #include "engine.hpp"
-#include "group_ordering.hpp"
 #include "group_run.hpp"
 #include "interrupt.hpp"
 #include "ladder_run.hpp"
@@ -15,6 +14,7 @@
 #include "progress.hpp"
 #include "run_output.hpp"
 #include "run_warnings.hpp"
+#include "system_ordering.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/error_gate.hpp"
@@ -183,13 +183,47 @@ void solve_in_mixed_precision(const RunSettings& settings, const Csr<double>& ma
   assess<double>(settings, A, WidenedPreconditioner(*M.inverse, mixed.exponent), method, b, result);
 }
 
+/// In the numbering that the user asks for. \param outcome its memory is that of the matrix and the vectors
+template <class T>
+[[nodiscard]] OrderedSystem<T> reorder(const RunSettings& settings, const Csr<T>& matrix, bool is_least_squares,
+                                       RunOutcome& outcome) {
+  const Ordering kind = settings.ordering.value_or(Ordering::natural);
+  const bool is_reordered = kind != Ordering::natural;
+  if (is_reordered && is_least_squares) {
+    throw UsageError(
+        fmt::format("--ordering {} numbers rows and columns alike, so it is of square systems alone", to_string(kind)),
+        "--ordering natural");
+  }
+  if (is_reordered && settings.machine.device.is_host()) {
+    support::require_memory(settings.machine.memory_limit_bytes, outcome.memory.matrix + outcome.memory.vectors,
+                            matrix.bytes(), "the matrix in another numbering");
+    outcome.memory.matrix += matrix.bytes();
+  }
+  OrderedSystem<T> system = order_system(matrix, kind);
+  if (settings.ordering) outcome.ordering = system.facts;
+  return system;
+}
+
+/// A in the numbering of the file, in which vectors are named.
+template <class T>
+[[nodiscard]] std::shared_ptr<const LinearOperator<T>> operator_of_file(const InputMatrix<T>& problem,
+                                                                        const OrderedSystem<T>& system,
+                                                                        const SpmvPlan<T>& A, const Device& host) {
+  if (!system.reordered) return {std::shared_ptr<const void>(), &A};
+  return std::make_shared<const SpmvPlan<T>>(problem.matrix,
+                                             SpmvOptions{.algorithm = SpmvAlgorithm::csr, .device = host});
+}
+
 /// With one right-hand side: b, x and their solve.
 template <class T>
-void solve_one(RunSettings& settings, const InputMatrix<T>& problem, const SpmvPlan<T>& A, Method method,
-               const SolverOptions& solver, Progress& progress, Solved<T>& result) {
+void solve_one(RunSettings& settings, const InputMatrix<T>& problem, const OrderedSystem<T>& system,
+               const SpmvPlan<T>& A, Method method, const SolverOptions& solver, Progress& progress,
+               Solved<T>& result) {
   RunOutcome& outcome = result.outcome;
   const MachineSettings& machine = settings.machine;
-  const std::vector<T> b = make_rhs<T>(settings.rhs, settings.rhs_given, problem.matrix->view(), A, machine);
+  const auto named = operator_of_file(problem, system, A, machine.host);
+  const std::vector<T> b =
+      system.gathered(make_rhs<T>(settings.rhs, settings.rhs_given, problem.matrix->view(), *named, machine));
   outcome.rhs_replaced = outcome.rhs != describe(settings.rhs);
   outcome.rhs = describe(settings.rhs);
   if (support::is_least_squares(method)) {
@@ -197,16 +231,18 @@ void solve_one(RunSettings& settings, const InputMatrix<T>& problem, const SpmvP
     progress.phase("solving with " + outcome.method);
     return fit_least_squares<T>(settings, A, method, b, result.x(), solver, outcome);
   }
-  result.solution = {settings.x0.kind == VectorSettings::Kind::rhs
-                         ? b
-                         : make_vector<T>(settings.x0, A, machine, machine.seed + 1, "initial guess"),
-                     A.rows(), 1};
+  result.solution = {
+      settings.x0.kind == VectorSettings::Kind::rhs
+          ? b
+          : system.gathered(make_vector<T>(settings.x0, *named, machine, machine.seed + 1, "initial guess")),
+      A.rows(), 1};
   if (climbs(settings)) {
     progress.phase("solving");
     climb<T>(settings, A, b, result.x(), solver, outcome);
   } else if (settings.is_mixed) {
     if constexpr (std::is_same_v<T, double>) {
-      solve_in_mixed_precision(settings, *problem.matrix, A, method, b, solver, progress, result);
+      solve_in_mixed_precision(settings, system.reordered ? *system.reordered : *problem.matrix, A, method, b, solver,
+                               progress, result);
     }
   } else {
     solve_as_named<T>(settings, A, method, b, solver, progress, result);
@@ -215,10 +251,12 @@ void solve_one(RunSettings& settings, const InputMatrix<T>& problem, const SpmvP
 
 /// With several.
 template <class T>
-void solve_all(const RunSettings& settings, const SpmvPlan<T>& A, Method method, const SolverOptions& solver,
-               Progress& progress, Solved<T>& result) {
-  const MultiVector<T> b = make_right_sides<T>(settings, A.rows());
+void solve_all(const RunSettings& settings, const OrderedSystem<T>& system, const SpmvPlan<T>& A, Method method,
+               const SolverOptions& solver, Progress& progress, Solved<T>& result) {
+  MultiVector<T> b = make_right_sides<T>(settings, A.rows());
   result.solution = make_guesses<T>(settings, b);
+  system.gather_columns(b);
+  system.gather_columns(result.solution);
   const SetUpPrecond<T> set_up = [&](const PrecondSettings& precond) {
     return set_up_precond<T>(precond, settings, A, method, result.outcome);
   };
@@ -268,14 +306,15 @@ template <class T>
   }
 
   progress.phase("planning the product");
+  const OrderedSystem<T> system = reorder(settings, *problem.matrix, is_least_squares, outcome);
   settings.spmv.with_transpose = is_least_squares;
   const std::uint64_t transposed_bytes = is_least_squares ? outcome.memory.matrix : 0;
   support::require_memory_of_plan(machine.memory_limit_bytes,
                                   outcome.memory.matrix + transposed_bytes + outcome.memory.vectors,
                                   problem.matrix->view(), settings.spmv);
   const Stopwatch plan_timer;
-  const SpmvPlan<T> A(problem.matrix, settings.spmv);
-  const double plan_ms = plan_timer.milliseconds() - A.info().upload_ms;
+  const SpmvPlan<T> A(system.reordered ? system.reordered : problem.matrix, settings.spmv);
+  const double plan_ms = system.facts.ms + plan_timer.milliseconds() - A.info().upload_ms;
   outcome.plan = A.info();
   outcome.memory.plan = outcome.plan.bytes + (outcome.plan.transpose ? outcome.plan.transpose->bytes : 0);
   const bool is_streamed = !(A.matrix_device() == A.device());
@@ -297,10 +336,11 @@ template <class T>
   };
   solver.stop_cause = interruption;
   if (columns == 1) {
-    solve_one<T>(settings, problem, A, method.method, solver, progress, result);
+    solve_one<T>(settings, problem, system, A, method.method, solver, progress, result);
   } else {
-    solve_all<T>(settings, A, method.method, solver, progress, result);
+    solve_all<T>(settings, system, A, method.method, solver, progress, result);
   }
+  system.scatter_columns(result.solution);
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;
   outcome.report.timings.plan_ms += plan_ms;
@@ -331,14 +371,15 @@ template <class T>
 
 ExitCode run_command(const Options& options, const Invocation& invocation) {
   if (!uses_petsc(options) && uses_several_devices(options)) return run_on_several_devices(options, invocation);
-  if (ordering_setting(options)) {
-    throw UsageError("--ordering numbers the rows that several devices share out", "--device cuda:0,1");
-  }
   if (uses_petsc(options)) return run_with_petsc(options, invocation);
-  const RunSettings settings = run_settings(options);
+  RunSettings settings = run_settings(options);
+  settings.ordering = ordering_beside(options, settings.precond);
   check_outputs(settings.output, input_files(options, settings.problem,
                                              {settings.rhs.path, settings.x0.path, settings.precond.coordinates_file,
                                               settings.precond.near_nullspace_file}));
+  if (options.flag("dry-run") && settings.ordering.value_or(Ordering::natural) != Ordering::natural) {
+    throw UsageError("--dry-run does not forecast another numbering", "--ordering natural");
+  }
   if (options.flag("dry-run")) return forecast_run(settings, options, invocation);
   return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
                                                        : run_typed<float>(settings, options, invocation);

@@ -14,6 +14,7 @@
 #include "tessera/device.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/incomplete_factors.hpp"
+#include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/spmv.hpp"
@@ -131,6 +132,7 @@ struct RunSettings {
   bool restart_given = false;            ///< --restart was typed
   std::optional<ErrorGate> error_gate;   ///< nothing: auto
   SpmvOptions spmv;
+  std::optional<Ordering> ordering;  ///< nothing: auto
 };
 
 /// How rankings are shown, for all commands that rank vertices.

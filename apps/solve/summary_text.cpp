@@ -7,6 +7,7 @@
 #include "ladder_report.hpp"
 #include "least_squares.hpp"
 #include "precond_report.hpp"
+#include "system_ordering.hpp"
 
 #include "support/machine.hpp"
 
@@ -253,7 +254,7 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
   text += line("method", method_text(outcome));
   text += outcome.engine ? engine_line(*outcome.engine)
                          : line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user));
-  text += outcome.parts.empty() ? device_line(outcome, timings) : parts_lines(outcome);
+  text += outcome.parts.empty() ? ordering_line(outcome) + device_line(outcome, timings) : parts_lines(outcome);
   text += mixed_line(outcome);
   if (settings.plan_info) text += plan_lines(outcome);
   if (outcome.break_even) text += break_even_line(*outcome.break_even, reference_of(outcome));

@@ -104,6 +104,11 @@ void gather_values(const Device& device, std::span<const index_t> /*positions*/,
                    std::span<T> /*to*/) {
   refuse(device);
 }
+template <class T>
+void gather_and_add(const Device& device, std::span<const index_t> /*positions*/, std::span<const T> /*from*/,
+                    T /*beta*/, std::span<T> /*to*/) {
+  refuse(device);
+}
 
 template void convert_values(const Device&, std::span<const float>, std::span<float>);
 template void convert_values(const Device&, std::span<const float>, std::span<double>);
@@ -112,6 +117,9 @@ template void convert_values(const Device&, std::span<const double>, std::span<d
 template void convert_values(const Device&, std::span<const std::int32_t>, std::span<std::int64_t>);
 template void gather_values(const Device&, std::span<const index_t>, std::span<const float>, std::span<float>);
 template void gather_values(const Device&, std::span<const index_t>, std::span<const double>, std::span<double>);
+template void gather_and_add(const Device&, std::span<const index_t>, std::span<const float>, float, std::span<float>);
+template void gather_and_add(const Device&, std::span<const index_t>, std::span<const double>, double,
+                             std::span<double>);
 template void scale(const Device&, float, std::span<float>);
 template void combine(const Device&, float, std::span<const float>, float, std::span<float>);
 template ProductDots dots(const Device&, std::span<const float>, std::span<const float>);

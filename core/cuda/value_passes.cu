@@ -23,6 +23,16 @@ void gather_values(const Device& device, std::span<const index_t> positions, std
            [=] __device__(std::int64_t i) { target[i] = source[position[i]]; });
 }
 
+template <class T>
+void gather_and_add(const Device& device, std::span<const index_t> positions, std::span<const T> from, T beta,
+                    std::span<T> to) {
+  const index_t* const position = positions.data();
+  const T* const source = from.data();
+  T* const target = to.data();
+  for_each(device, static_cast<std::int64_t>(positions.size()),
+           [=] __device__(std::int64_t i) { target[i] = source[position[i]] + beta * target[i]; });
+}
+
 void round_to_float(const Device& device, std::span<double> values) {
   double* const value = values.data();
   for_each(device, static_cast<std::int64_t>(values.size()),
@@ -45,5 +55,8 @@ template void convert_values(const Device&, std::span<const double>, std::span<d
 template void convert_values(const Device&, std::span<const std::int32_t>, std::span<std::int64_t>);
 template void gather_values(const Device&, std::span<const index_t>, std::span<const float>, std::span<float>);
 template void gather_values(const Device&, std::span<const index_t>, std::span<const double>, std::span<double>);
+template void gather_and_add(const Device&, std::span<const index_t>, std::span<const float>, float, std::span<float>);
+template void gather_and_add(const Device&, std::span<const index_t>, std::span<const double>, double,
+                             std::span<double>);
 
 }  // namespace tessera::cuda

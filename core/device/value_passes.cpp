@@ -28,6 +28,17 @@ void gather_values(const Device& device, std::span<const index_t> positions, std
   });
 }
 
+template <class T>
+void gather_and_add(const Device& device, std::span<const index_t> positions, std::span<const T> from, T beta,
+                    std::span<T> to) {
+  if (!device.is_host()) return cuda::gather_and_add(device, positions, from, beta, to);
+  host::parallel_for(device, static_cast<std::int64_t>(positions.size()), [&](host::Range range) {
+    for (auto i = static_cast<std::size_t>(range.begin); i < static_cast<std::size_t>(range.end); ++i) {
+      to[i] = from[static_cast<std::size_t>(positions[i])] + beta * to[i];
+    }
+  });
+}
+
 void round_to_float(const Device& device, std::span<double> values) {
   if (!device.is_host()) return cuda::round_to_float(device, values);
   host::parallel_for(device, static_cast<std::int64_t>(values.size()), [&](host::Range range) {
@@ -56,5 +67,8 @@ template void convert_values(const Device&, std::span<const double>, std::span<d
 template void convert_values(const Device&, std::span<const std::int32_t>, std::span<std::int64_t>);
 template void gather_values(const Device&, std::span<const index_t>, std::span<const float>, std::span<float>);
 template void gather_values(const Device&, std::span<const index_t>, std::span<const double>, std::span<double>);
+template void gather_and_add(const Device&, std::span<const index_t>, std::span<const float>, float, std::span<float>);
+template void gather_and_add(const Device&, std::span<const index_t>, std::span<const double>, double,
+                             std::span<double>);
 
 }  // namespace tessera::detail

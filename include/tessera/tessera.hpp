@@ -43,6 +43,7 @@
 #include "tessera/pagerank_solver.hpp"
 #include "tessera/polynomial.hpp"
 #include "tessera/preconditioner.hpp"
+#include "tessera/reordered_plan.hpp"
 #include "tessera/report.hpp"
 #include "tessera/scaling.hpp"
 #include "tessera/several_devices.hpp"

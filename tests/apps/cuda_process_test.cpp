@@ -218,6 +218,15 @@ TEST_F(CudaProcessTest, ACalibrationIsKeptAndUsed) {
   EXPECT_NE(inspected["warnings"].dump().find("W107"), std::string::npos);
 }
 
+TEST_F(CudaProcessTest, AnotherNumberingDoesNotShow) {
+  for (const std::string ordering : {"rcm", "degree"}) {
+    const Json json = document("--poisson3d 24 -b Arandom --rtol 1e-10 --device cuda --ordering " + ordering);
+    EXPECT_EQ(json["ordering"]["name"], ordering);
+    EXPECT_EQ(json["result"]["status"], "converged");
+    EXPECT_LT(json["result"]["error_vs_known"].get<double>(), 1e-6);
+  }
+}
+
 TEST_F(CudaProcessTest, AGpuThatIsNotThere) {
   const ProcessResult result = with_gpu("--poisson3d 4 --device cuda:63");
   EXPECT_EQ(result.exit_code, 7);

@@ -1,9 +1,8 @@
 /// solve --device host,host: what summary and JSON say of a run on several devices. The GPUs' part is in
 /// tests/solvers/several_devices_cuda_test.cpp.
 
+#include "scattered_path.hpp"
 #include "solve_process.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <sstream>
@@ -146,18 +145,6 @@ TEST_F(SeveralDevicesTest, ASolveThatDoesNotConvergeHasItsExitCode) {
   const auto result = run("--poisson2d 20 -m cg --max-iters 2 --device host,host");
   EXPECT_EQ(result.exit_code, 3) << result.out << result.err;
   EXPECT_NE(result.out.find("max_iterations after 2 iterations"), std::string::npos) << result.out;
-}
-
-/// A path whose vertices have scattered names: 7 is prime to 1000, so vertex 7 k of the file is neighbour of 7 (k ± 1).
-[[nodiscard]] std::string scattered_path() {
-  constexpr int n = 1000;
-  std::string text = "%%MatrixMarket matrix coordinate real symmetric\n1000 1000 1999\n";
-  const auto name = [](int k) { return k * 337 % n + 1; };
-  for (int k = 0; k < n; ++k) {
-    text += fmt::format("{0} {0} 3\n", name(k));
-    if (k + 1 < n) text += fmt::format("{} {} -1\n", std::max(name(k), name(k + 1)), std::min(name(k), name(k + 1)));
-  }
-  return text;
 }
 
 TEST_F(SeveralDevicesTest, ScatteredRowsAreNumberedAnew) {
@@ -311,15 +298,22 @@ TEST_F(SeveralDevicesTest, GridsKeepTheirNumbering) {
   EXPECT_EQ(document["ordering"]["natural_halo"], 60);
 }
 
-TEST_F(SeveralDevicesTest, OrderingIsOfSeveralDevices) {
-  const auto result = run("--poisson2d 30 --ordering rcm --device host");
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("--ordering numbers the rows that several devices share out"), std::string::npos);
+TEST_F(SeveralDevicesTest, ColumnsByDegree) {
+  file("a.mtx", scattered_path());
+  const auto result = run("a.mtx -m cg -b random --device host,host --ordering degree --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out)["ordering"]["name"], "degree");
+}
+
+TEST_F(SeveralDevicesTest, PartsByMetisAreForSeveralDevices) {
   const auto metis = run("--poisson2d 30 --ordering metis --device host");
   EXPECT_EQ(metis.exit_code, 2);
   EXPECT_NE(metis.err.find("--ordering metis cuts the rows into the parts of several devices"), std::string::npos);
-  const auto grouped = run("--poisson2d 30 -m cg -p amg --block 2 --ordering metis --device host,host");
-  EXPECT_EQ(grouped.exit_code, 2) << grouped.out;
+}
+
+TEST_F(SeveralDevicesTest, BlocksKeepTheNumberingOfTheFile) {
+  const auto metis = run("--poisson2d 30 -m cg -p amg --block 2 --ordering metis --device host,host");
+  EXPECT_EQ(metis.exit_code, 2) << metis.out;
   const auto tied = run("--poisson2d 30 -m cg -p amg --block 2 --ordering rcm --device host,host");
   EXPECT_EQ(tied.exit_code, 2) << tied.out;
   EXPECT_NE(tied.err.find("--ordering natural"), std::string::npos) << tied.err;

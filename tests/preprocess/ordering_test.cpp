@@ -128,6 +128,7 @@ TEST(Ordering, Names) {
   EXPECT_EQ(to_string(Ordering::natural), "natural");
   EXPECT_EQ(to_string(Ordering::rcm), "rcm");
   EXPECT_EQ(to_string(Ordering::amd), "amd");
+  EXPECT_EQ(to_string(Ordering::degree), "degree");
 }
 
 TEST(Ordering, RandomPatternsGivePermutationsAndOfSumWithTranspose) {

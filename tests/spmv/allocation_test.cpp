@@ -1,5 +1,6 @@
 // Products never allocate.
 #include "tessera/generators.hpp"
+#include "tessera/reordered_plan.hpp"
 #include "tests/spmv/product_check.hpp"
 #include "tests/support/allocation_counter.hpp"
 
@@ -60,6 +61,22 @@ TEST(Allocations, ProductsOfEveryKernelNeverAllocate) {
           << testing::name_of(kernel);
     }
   }
+}
+
+TEST(Allocations, ProductsInAnotherNumberingNeverAllocate) {
+  const auto matrix =
+      testing::with_row_lengths<double>(testing::power_law_lengths(20000, 2000, 3), 20000, ValueStorage::weighted);
+  const ReorderedPlan<double> plan(matrix, Ordering::degree, {.device = Device::host(3), .with_transpose = true});
+  const auto x = testing::random_vector<double>(20000, 3);
+  std::vector<double> y(20000);
+  plan.apply(x, y);  // lets the team start its threads
+  const auto before = testing::allocation_count();
+  for (int round = 0; round < 3; ++round) {
+    plan.apply(2.0, x, 3.0, y);
+    plan.apply_transposed(x, y);
+    (void)plan.apply_and_dot(x, y, x);
+  }
+  EXPECT_EQ(testing::allocation_count() - before, 0);
 }
 
 TEST(Allocations, ProductsByRowPatternsNeverAllocate) {
