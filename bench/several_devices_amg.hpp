@@ -64,7 +64,7 @@ class AmgOnOne {
     const Amg<double> M(plan_.matrix(), {}, plan_.device());
     synchronize(plan_.device());
     runs.setup_ms.push_back(milliseconds_since(began));
-    runs.phases = M.info().times;
+    runs.phases = M.hierarchy().times;
     detail::zero_bytes(x_.device(), x_.data(), x_.bytes());
     const SolveReport report = cg<double>(plan_, M, std::as_const(b_).span(), x_.span(), options);
     require_converged(report);
