@@ -144,8 +144,8 @@ Csr<T> smooth_short_rows(const Device& device, const CsrView<T>& /*a*/, detail::
                          const detail::Aggregates& /*aggregates*/, const T* /*diagonal*/, double /*omega*/) {
   refuse(device);
 }
-template Csr<float> smooth_short_rows(const Device&, const CsrView<float>&, detail::RowRange,
-                                      const detail::Aggregates&, const float*, double);
+template Csr<float> smooth_short_rows(const Device&, const CsrView<float>&, detail::RowRange, const detail::Aggregates&,
+                                      const float*, double);
 template Csr<double> smooth_short_rows(const Device&, const CsrView<double>&, detail::RowRange,
                                        const detail::Aggregates&, const double*, double);
 

@@ -77,10 +77,10 @@ struct Forecast {
   std::uint64_t budget_bytes = 0;        ///< the limit, else what the machine has; 0: not known
   /// A lower bound of the peak where `phases` may be far above it; else nothing.
   std::optional<std::uint64_t> least_peak_bytes;
-  bool on_host = true;                         ///< the devices are the host
-  std::vector<DeviceOutlook> devices;          ///< of several; on the host their memory is in the phases too
+  bool on_host = true;                    ///< the devices are the host
+  std::vector<DeviceOutlook> devices;     ///< of several; on the host their memory is in the phases too
   std::optional<OrderingFacts> ordering;  ///< in which they share a system out
-  bool is_open = false;                        ///< there is work behind the phases of which nothing is known
+  bool is_open = false;                   ///< there is work behind the phases of which nothing is known
   Warnings warnings;
 };
 
