@@ -41,7 +41,7 @@ class ValueStore {
 
  private:
   /// \returns false where a dictionary does not hold the values; then there is none
-  [[nodiscard]] bool store_codes(const SlicedRows& rows, std::span<const T> values);
+  [[nodiscard]] bool store_codes(const SlicedRows& of_values, std::span<const T> values);
   /// The rows with slices as codes lie in them.
   [[nodiscard]] SlicedRows in_slices_of_codes(SlicedRows rows, offset_t nnz);
   void store(const SlicedRows& rows, std::span<const T> values);

@@ -127,6 +127,7 @@ TEST_F(CompletionTest, EveryWordOfTheTableIsAccepted) {
         if (word.ends_with('=') || word == "bjacobi:") continue;  // the beginning of a word
         const std::string problem = command == cli::Command::run ? "run --poisson3d 3 " : "pagerank --powerlaw 9 ";
         const std::string needs = spec.name == "precond-side" ? "-m gmres -p jacobi "
+                                  : word == "metis"           ? "-m cg --device host,host "
                                   : spec.name == "ordering"   ? "-m cg -p jacobi "
                                                               : "";
         const std::string line = problem + needs + "--" + std::string(spec.name) + " " + word;
