@@ -1,5 +1,5 @@
 /// \file
-/// What several devices would have of a matrix, told before anything of it lies there.
+/// Shares of a matrix per device of a partition: rows, halo and bytes, counted before anything of it lies there.
 #pragma once
 
 #include "tessera/csr.hpp"

@@ -1,9 +1,14 @@
 /// \file
-/// METIS as it is loaded: its functions, without its header.
+/// METIS as it is loaded: its functions, without its header; parts of a graph by them, and rows grouped by parts.
 #pragma once
 
+#include "preprocess/symmetric_pattern.hpp"
+#include "tessera/metis_partition.hpp"
+
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace tessera::detail {
 
@@ -25,5 +30,16 @@ inline constexpr int metis_option_count = 40;
 
 /// Loaded once. \throws NotSupported naming the package
 [[nodiscard]] const Metis& metis();
+
+/// The part of every vertex, as METIS finds them: a part may be empty. \param weights of the vertices, at least 1
+/// \throws as metis_partition()
+[[nodiscard]] std::vector<index_t> metis_parts(const Metis& metis, const SymmetricPattern& graph,
+                                               std::span<const std::int64_t> weights, int parts);
+
+/// Every part gets a vertex: an empty one the last of the part with the most. \param part_of at least `parts` vertices
+void fill_empty_parts(std::span<index_t> part_of, int parts);
+
+/// Vertices of a part together, in the order of `base` inside. \param base a permutation
+[[nodiscard]] GroupedRows grouped_rows(std::span<const index_t> part_of, int parts, std::span<const index_t> base);
 
 }  // namespace tessera::detail

@@ -2,7 +2,7 @@
 #include "tessera/metis_partition.hpp"
 
 #include "core/parallel.hpp"
-#include "solvers/distributed/metis_rows.hpp"
+#include "solvers/distributed/metis.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>

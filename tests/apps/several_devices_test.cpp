@@ -16,6 +16,17 @@ using nlohmann::json;
 
 class SeveralDevicesTest : public SolveTest {
  protected:
+  /// x in the numbering of the file, of one and of several devices: both to 1e-12 of a matrix whose inverse has the norm
+  /// 1 at most.
+  void expect_same_solution(const std::string& one_file, const std::string& several_file, int expected_rows) const {
+    std::istringstream one(contents(path(one_file)));
+    std::istringstream several(contents(path(several_file)));
+    double of_one = 0.0;
+    double of_several = 0.0;
+    int rows = 0;
+    for (; one >> of_one && several >> of_several; ++rows) ASSERT_NEAR(of_one, of_several, 1e-9) << rows;
+    EXPECT_EQ(rows, expected_rows);
+  }
   /// As where METIS is not installed. \param library taken for it
   [[nodiscard]] ProcessResult without_metis(const std::string& line,
                                             const std::string& library = "libno-metis.so") const {
@@ -158,14 +169,7 @@ TEST_F(SeveralDevicesTest, ScatteredRowsAreNumberedAnew) {
   EXPECT_EQ(document["ordering"]["halo"], 2);
   EXPECT_GT(document["ordering"]["natural_halo"].get<int>(), 500);
   EXPECT_EQ(document["devices"][0]["halo"], 1);
-  // x in the numbering of the file, as of one device: both to 1e-12 of a matrix whose inverse has the norm 1 at most.
-  std::istringstream one(contents(path("one.txt")));
-  std::istringstream two(contents(path("two.txt")));
-  double of_one = 0.0;
-  double of_two = 0.0;
-  int rows = 0;
-  for (; one >> of_one && two >> of_two; ++rows) ASSERT_NEAR(of_one, of_two, 1e-9) << rows;
-  EXPECT_EQ(rows, 1000);
+  expect_same_solution("one.txt", "two.txt", 1000);
 
   const auto shown = run(system + "--device host,host");
   EXPECT_NE(shown.out.find("ordering    rcm (auto: halo 2 elements instead of "), std::string::npos) << shown.out;
@@ -214,14 +218,7 @@ TEST_F(SeveralDevicesTest, MetisCutsTheRowsWhereItIsInstalled) {
     EXPECT_EQ(document["ordering"]["halo"], halo);
     // Straight cuts have 2 x 40 elements each, random parts nearly all.
     EXPECT_LE(halo, devices.size() < 10 ? 120 : 300);
-    // As of one device: both to 1e-12 of a matrix whose inverse has the norm 1 at most.
-    std::istringstream one(contents(path("one.txt")));
-    std::istringstream several(contents(path("several.txt")));
-    double of_one = 0.0;
-    double of_several = 0.0;
-    int rows = 0;
-    for (; one >> of_one && several >> of_several; ++rows) ASSERT_NEAR(of_one, of_several, 1e-9) << rows;
-    EXPECT_EQ(rows, 1600);
+    expect_same_solution("one.txt", "several.txt", 1600);
     const auto told = run(system + "--device " + devices + " --ordering metis --dry-run --json");
     EXPECT_EQ(json::parse(told.out)["devices"][0]["halo"], document["devices"][0]["halo"]);
   }

@@ -2,7 +2,7 @@
 /// grouping of rows.
 #include "tessera/metis_partition.hpp"
 
-#include "solvers/distributed/metis_rows.hpp"
+#include "solvers/distributed/metis.hpp"
 #include "tests/solvers/systems.hpp"
 
 #include <gtest/gtest.h>
