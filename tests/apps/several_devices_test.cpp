@@ -16,8 +16,8 @@ using nlohmann::json;
 
 class SeveralDevicesTest : public SolveTest {
  protected:
-  /// x in the numbering of the file, of one and of several devices: both to 1e-12 of a matrix whose inverse has the norm
-  /// 1 at most.
+  /// x in the numbering of the file, of one and of several devices: both to 1e-12 of a matrix whose inverse has the
+  /// norm 1 at most.
   void expect_same_solution(const std::string& one_file, const std::string& several_file, int expected_rows) const {
     std::istringstream one(contents(path(one_file)));
     std::istringstream several(contents(path(several_file)));
