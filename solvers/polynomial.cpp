@@ -56,7 +56,7 @@ double power_estimate(const Device& device, const CsrView<T>& a, const T* diagon
   double estimate = 0.0;
   for (int steps = 0; steps < most_steps; steps += steps_per_estimate) {
     const double before = estimate;
-    estimate = power.estimate(a, diagonal, std::min(steps_per_estimate, most_steps - steps));
+    estimate = power.estimate(a, whole_level(a), a.nnz(), diagonal, std::min(steps_per_estimate, most_steps - steps));
     if (std::abs(estimate - before) <= agreement * estimate) break;
   }
   return estimate;

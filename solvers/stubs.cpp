@@ -127,8 +127,8 @@ void fill_strong(const Device& device, const RowSet& /*rows*/, const detail::Str
 template void fill_strong(const Device&, const RowSet&, const detail::StrongRows<float>&);
 template void fill_strong(const Device&, const RowSet&, const detail::StrongRows<double>&);
 
-void list_undecided(const Device& device, const std::uint32_t* /*words*/, const index_t* /*from*/,
-                    std::int64_t /*count*/, index_t* /*to*/, std::int64_t* /*found*/) {
+void list_undecided(const Device& device, const std::uint32_t* /*words*/, const RowSet& /*from*/, index_t* /*to*/,
+                    std::int64_t* /*found*/) {
   refuse(device);
 }
 

@@ -9,11 +9,10 @@
 
 namespace tessera::host {
 
-std::int64_t list_undecided(const Device& /*device*/, const std::uint32_t* words, const index_t* from,
-                            std::int64_t count, index_t* to) {
+std::int64_t list_undecided(const Device& /*device*/, const std::uint32_t* words, const RowSet& from, index_t* to) {
   std::int64_t found = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const index_t row = from == nullptr ? static_cast<index_t>(i) : from[i];
+  for (std::int64_t i = 0; i < from.rows; ++i) {
+    const index_t row = from.list == nullptr ? static_cast<index_t>(from.first + i) : from.list[i];
     to[found] = row;
     found += detail::mis_state(words[row]) == detail::MisState::undecided ? 1 : 0;
   }
@@ -35,33 +34,30 @@ constexpr int most_rounds = 1000;
 /// Rows whose word is undecided.
 class UndecidedRows {
  public:
-  UndecidedRows(const Device& device, std::int64_t rows) : device_(device), rows_(rows), count_(rows) {}
+  /// \param all consecutive rows
+  UndecidedRows(const Device& device, const RowSet& all) : device_(device), set_(all) {}
 
-  [[nodiscard]] RowSet set(int lanes) const noexcept { return {count_, lanes, listed_ ? list_.data() : nullptr}; }
-  [[nodiscard]] std::int64_t count() const noexcept { return count_; }
-  void set_count(std::int64_t count) noexcept { count_ = count; }
+  [[nodiscard]] const RowSet& set() const noexcept { return set_; }
+  void set_count(std::int64_t count) noexcept { set_.rows = count; }
 
-  /// Leaves out the rows that were decided. On a GPU count() is right when the caller has set it to *found.
+  /// Leaves out the rows that were decided. On a GPU set() is right when the caller has set its count to *found.
   void shrink(const std::uint32_t* words, std::int64_t* found) {
-    if (!listed_) {
-      list_ = Array<index_t>(rows_, Init::none, device_);
-      other_ = Array<index_t>(rows_, Init::none, device_);
+    if (set_.list == nullptr) {
+      list_ = Array<index_t>(set_.rows, Init::none, device_);
+      other_ = Array<index_t>(set_.rows, Init::none, device_);
     }
-    const index_t* from = listed_ ? list_.data() : nullptr;
     if (device_.is_host()) {
-      *found = host::list_undecided(device_, words, from, count_, other_.data());
+      *found = host::list_undecided(device_, words, set_, other_.data());
     } else {
-      cuda::list_undecided(device_, words, from, count_, other_.data(), found);
+      cuda::list_undecided(device_, words, set_, other_.data(), found);
     }
     std::swap(list_, other_);
-    listed_ = true;
+    set_.list = list_.data();
   }
 
  private:
   Device device_;
-  std::int64_t rows_;
-  std::int64_t count_;
-  bool listed_ = false;
+  RowSet set_;
   Array<index_t> list_;
   Array<index_t> other_;
 };
@@ -69,15 +65,17 @@ class UndecidedRows {
 template <class T>
 class IndependentSet {
  public:
-  IndependentSet(const Device& device, const CsrView<T>& a)
+  IndependentSet(const Device& device, const CsrView<T>& a, const LevelRows& rows, offset_t entries)
       : device_(device),
         a_(a),
-        lanes_(lanes_per_row(a.rows, a.nnz())),
+        rows_(rows),
+        own_(rows.set(rows.own, entries)),
         words_(a.rows, Init::none, device),
         near_(a.rows, Init::none, device) {}
 
   /// \returns rounds
   int find() {
+    // Neighbours of own rows are among those held, with all their entries.
     fused::transform_reduce(device_, a_.rows,
                             MisStart{.offsets = a_.row_offsets.data(), .words = words_.data(), .near = near_.data()});
     return a_.rows <= unlisted_rows ? find_unlisted() : find_listed();
@@ -91,6 +89,7 @@ class IndependentSet {
                            .columns = a_.columns.data(),
                            .words = words_.data(),
                            .near = near_.data()});
+    rows_.exchange(near_.span());
     transform_rows(device_, undecided,
                    MisDecide{.row_offsets = a_.row_offsets.data(),
                              .columns = a_.columns.data(),
@@ -98,16 +97,16 @@ class IndependentSet {
                              .words = words_.data(),
                              .round = static_cast<std::uint32_t>(number)},
                    left);
+    rows_.exchange(words_.span());
   }
 
   int find_unlisted() {
-    const RowSet all{a_.rows, lanes_};
     DeviceValue<RowCount> left(device_);
     for (int number = 0; number < most_rounds;) {
       const int batch = device_.is_host() ? 1 : number == 0 ? first_rounds : 2;
-      for (int i = 0; i < batch; ++i) round(all, all, number + i, i + 1 == batch ? left.data() : nullptr);
+      for (int i = 0; i < batch; ++i) round(own_, own_, number + i, i + 1 == batch ? left.data() : nullptr);
       number += batch;
-      if (left.get().rows == 0) return number;
+      if (rows_.sum(left.get()).rows == 0) return number;
     }
     return most_rounds;
   }
@@ -116,26 +115,27 @@ class IndependentSet {
     struct Counts {
       std::int64_t near, undecided;
     };
-    UndecidedRows near(device_, a_.rows);
-    UndecidedRows undecided(device_, a_.rows);
+    UndecidedRows near(device_, own_);
+    UndecidedRows undecided(device_, own_);
     DeviceValue<Counts> counts(device_);
     for (int number = 0; number < most_rounds;) {
       const int batch = number == 0 || device_.is_host() ? 1 : 2;
-      for (int i = 0; i < batch; ++i) round(near.set(lanes_), undecided.set(lanes_), number + i, nullptr);
+      for (int i = 0; i < batch; ++i) round(near.set(), undecided.set(), number + i, nullptr);
       number += batch;
       near.shrink(near_.data(), &counts.data()->near);
       undecided.shrink(words_.data(), &counts.data()->undecided);
       const Counts found = counts.get();
       near.set_count(found.near);
       undecided.set_count(found.undecided);
-      if (found.undecided == 0) return number;
+      if (rows_.sum(RowCount{found.undecided}).rows == 0) return number;
     }
     return most_rounds;
   }
 
   Device device_;
   const CsrView<T>& a_;
-  int lanes_;
+  const LevelRows& rows_;
+  RowSet own_;
   Array<std::uint32_t> words_;
   Array<std::uint32_t> near_;
 };
@@ -143,14 +143,28 @@ class IndependentSet {
 /// Where the graph is not symmetric, a row may need several steps to reach an aggregate; some never do.
 constexpr int most_joins = 5;
 
+/// Roots are numbered in the order of rows. \returns numbers of roots in the rows of this rank and those beside them
+Array<offset_t> number_roots(const Device& device, const LevelRows& rows, const std::uint32_t* words,
+                             Aggregates& result) {
+  Array<offset_t> numbers(std::int64_t{rows.rows} + 1, Init::none, device);
+  const auto size = static_cast<std::size_t>(rows.own.size());
+  const auto own = numbers.span().subspan(static_cast<std::size_t>(rows.own.first), size + 1);
+  fused::transform_reduce(device, rows.own.size(), MarkRoots{.words = words + rows.own.first, .numbers = own.data()});
+  const LevelRows::RunningSum roots = rows.running_sum(sum_to_offsets(device, own));
+  if (roots.before > 0) {
+    fused::transform_reduce(device, rows.own.size(), AddBefore{.numbers = own.data(), .before = roots.before});
+  }
+  result.count = static_cast<index_t>(roots.total);
+  rows.exchange(numbers.span());
+  return numbers;
+}
+
 template <class T>
-void join(const Device& device, const CsrView<T>& a, const IndependentSet<T>& set, Aggregates& result) {
-  const RowSet rows = all_rows(a);
-  Array<offset_t> numbers(std::int64_t{a.rows} + 1, Init::none, device);
-  fused::transform_reduce(device, a.rows, MarkRoots{.words = set.words(), .numbers = numbers.data()});
-  result.count = static_cast<index_t>(sum_to_offsets(device, numbers.span()));
+void join(const Device& device, const CsrView<T>& a, const IndependentSet<T>& set, const LevelRows& rows,
+          const RowSet& own, Aggregates& result) {
+  const Array<offset_t> numbers = number_roots(device, rows, set.words(), result);
   result.of_row = Array<index_t>(a.rows, Init::none, device);
-  transform_rows(device, rows,
+  transform_rows(device, own,
                  JoinRoots{.row_offsets = a.row_offsets.data(),
                            .columns = a.columns.data(),
                            .words = set.words(),
@@ -161,26 +175,28 @@ void join(const Device& device, const CsrView<T>& a, const IndependentSet<T>& se
   result.without = a.rows;
   // The first time without asking: hardly ever has every row a root beside it.
   for (int i = 0; i < most_joins && result.without > 0; ++i) {
-    transform_rows(device, rows,
+    rows.exchange(result.of_row.span());
+    transform_rows(device, own,
                    JoinStrongest<T>{.a = pointers_of(a), .old = result.of_row.data(), .aggregates = other.data()},
                    left.data());
     std::swap(result.of_row, other);
-    result.without = left.get().rows;
+    result.without = rows.sum(left.get()).rows;
   }
+  rows.complete(result.of_row.span());
 }
 
 }  // namespace
 
 template <class T>
-Aggregates aggregate(const Device& device, const CsrView<T>& a) {
+Aggregates aggregate(const Device& device, const CsrView<T>& a, const LevelRows& rows, offset_t entries) {
   Aggregates result;
-  IndependentSet<T> set(device, a);
+  IndependentSet<T> set(device, a, rows, entries);
   result.rounds = set.find();
-  join(device, a, set, result);
+  join(device, a, set, rows, rows.set(rows.own, entries), result);
   return result;
 }
 
-template Aggregates aggregate(const Device&, const CsrView<float>&);
-template Aggregates aggregate(const Device&, const CsrView<double>&);
+template Aggregates aggregate(const Device&, const CsrView<float>&, const LevelRows&, offset_t);
+template Aggregates aggregate(const Device&, const CsrView<double>&, const LevelRows&, offset_t);
 
 }  // namespace tessera::detail

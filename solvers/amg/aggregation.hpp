@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/csr_pointers.hpp"
+#include "solvers/amg/level_rows.hpp"
 #include "solvers/amg/row_ops.hpp"
 #include "tessera/array.hpp"
 
@@ -118,14 +119,22 @@ struct MisDecide {
   }
 };
 
-/// numbers[row] = 1 for roots, else 0; to be summed.
+/// 1 for roots, else 0; to be summed.
 struct MarkRoots {
   using Sums = NoSum;
-  const std::uint32_t* words;
+  const std::uint32_t* words;  ///< from the first of the rows on, as `numbers`
   offset_t* numbers;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t row, NoSum& /*sum*/) const {
-    numbers[row] = mis_state(words[row]) == MisState::member ? 1 : 0;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
+    numbers[i] = mis_state(words[i]) == MisState::member ? 1 : 0;
   }
+};
+
+/// Numbers of the roots of a rank become those of the whole.
+struct AddBefore {
+  using Sums = NoSum;
+  offset_t* numbers;
+  offset_t before;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { numbers[i] += before; }
 };
 
 /// Largest index.
@@ -204,20 +213,22 @@ struct Aggregates {
   int rounds = 0;
 };
 
-/// \param a strong entries and the diagonal, on the device. O(nnz) work per round, about log n rounds
+/// Every rank gets the aggregates of all rows, the same as one rank alone finds. Collective, if shared.
+/// O(nnz) work per round, about log n rounds \param a strong entries and the diagonal, on the device \param entries of
+/// `a`, over all ranks
 template <class T>
-[[nodiscard]] Aggregates aggregate(const Device& device, const CsrView<T>& a);
+[[nodiscard]] Aggregates aggregate(const Device& device, const CsrView<T>& a, const LevelRows& rows, offset_t entries);
 
 }  // namespace tessera::detail
 
 namespace tessera::host {
-/// The rows of `from` (null: the first `count`) whose word is undecided, to `to`. \returns their number
-[[nodiscard]] std::int64_t list_undecided(const Device& device, const std::uint32_t* words, const index_t* from,
-                                          std::int64_t count, index_t* to);
+/// The rows of `from` whose word is undecided, to `to`. \returns their number
+[[nodiscard]] std::int64_t list_undecided(const Device& device, const std::uint32_t* words, const RowSet& from,
+                                          index_t* to);
 }  // namespace tessera::host
 
 namespace tessera::cuda {
 /// The same, in any order, without waiting. \param found on the device: their number
-void list_undecided(const Device& device, const std::uint32_t* words, const index_t* from, std::int64_t count,
-                    index_t* to, std::int64_t* found);
+void list_undecided(const Device& device, const std::uint32_t* words, const RowSet& from, index_t* to,
+                    std::int64_t* found);
 }  // namespace tessera::cuda

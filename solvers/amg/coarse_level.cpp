@@ -75,17 +75,21 @@ Csr<T> AmgSetup<T>::smooth_rows(std::size_t level, const std::shared_ptr<const C
   return place_rows(device_, part.view(), rows, smoothed->rows());
 }
 
-/// Shares the next level out among ranks, if there are any and it is large. \returns the rows of P that are needed
+/// Shares the next level out among ranks, if there are any and it is large, and finds the rows of P that are needed.
 template <class T>
-RowRange AmgSetup<T>::share_next_level(std::size_t level) {
-  const CsrView<T> a = hierarchy_.levels[level].a->view();
+void AmgSetup<T>::share_next_level(std::size_t level) {
+  const index_t rows = level_rows_.rows;
   const Aggregates& aggregates = structures_[level].aggregates;
   const auto vectors = static_cast<index_t>(nullspace_.vectors);
   const index_t coarse_rows = aggregates.count * vectors;
-  if (ranks_ == nullptr || level != shared_levels_ || !ranks_->shares(a.rows, coarse_rows)) return {0, a.rows};
-  ranks_->coarsen(aggregates, static_cast<index_t>(a.rows / aggregates.of_row.size()), coarse_rows);
+  prolongator_rows_ = {0, rows};
+  if (ranks_ == nullptr || level != shared_levels_ || !ranks_->shares(rows, coarse_rows)) return;
+  ranks_->coarsen(aggregates, static_cast<index_t>(rows / aggregates.of_row.size()), coarse_rows);
   ++shared_levels_;
-  return rows_of_prolongator(device_, a, aggregates, ranks_->rows(level), ranks_->rows(level + 1), vectors);
+  const RowRange own = ranks_->rows(level);
+  const index_t reach =
+      level_rows_.is_shared() ? level_rows_.reach : ranks_->reach(device_, hierarchy_.levels[level].a->view(), own);
+  prolongator_rows_ = rows_of_prolongator(device_, aggregates, rows, reach, own, ranks_->rows(level + 1), vectors);
 }
 
 /// P, R and the Galerkin product. \param smoothed the matrix that smooths T
@@ -94,8 +98,7 @@ void AmgSetup<T>::add_level(std::size_t level, const MeasuredRows<T>& rows, std:
                             const T* diagonal, double rho) {
   AmgLevel<T>& here = hierarchy_.levels[level];
   const double omega = rho > 0.0 ? options_.prolongator_damping / rho : 0.0;
-  const RowRange needed = share_next_level(level);
-  here.p = smooth(level, rows.totals.longest, std::move(smoothed), diagonal, omega, needed);
+  here.p = smooth(level, rows.totals.longest, std::move(smoothed), diagonal, omega, prolongator_rows_);
   clock_->end(&AmgSetupTimes::prolongator);
   restrict_to_coarse(level);
   clock_->end(&AmgSetupTimes::restriction);
@@ -147,6 +150,8 @@ std::shared_ptr<const Csr<T>> AmgSetup<T>::multiply_galerkin(std::size_t level) 
 
 template class AmgProduct<float>;
 template class AmgProduct<double>;
+template void AmgSetup<float>::share_next_level(std::size_t);
+template void AmgSetup<double>::share_next_level(std::size_t);
 template void AmgSetup<float>::add_level(std::size_t, const MeasuredRows<float>&, std::shared_ptr<const Csr<float>>,
                                          const float*, double);
 template void AmgSetup<double>::add_level(std::size_t, const MeasuredRows<double>&, std::shared_ptr<const Csr<double>>,

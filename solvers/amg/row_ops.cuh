@@ -22,19 +22,18 @@ __device__ Sums add_up_group(Sums sums) {
 }
 
 template <int Lanes, class Op>
-__global__ void __launch_bounds__(row_op_threads)
-    row_op_kernel(std::int64_t rows, const index_t* list, Op op, typename Op::Total* partial) {
+__global__ void __launch_bounds__(row_op_threads) row_op_kernel(RowSet rows, Op op, typename Op::Total* partial) {
   using Sums = typename Op::Sums;
   using Total = typename Op::Total;
   constexpr int groups = row_op_threads / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const int group = static_cast<int>(threadIdx.x) / Lanes;
   Total total{};
-  for (std::int64_t first = std::int64_t{blockIdx.x} * groups; first < rows;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * groups; first < rows.rows;
        first += std::int64_t{gridDim.x} * groups) {
     const std::int64_t i = first + group;
-    const bool exists = i < rows;
-    const index_t row = !exists ? 0 : list == nullptr ? static_cast<index_t>(i) : list[i];
+    const bool exists = i < rows.rows;
+    const index_t row = !exists ? 0 : rows.list == nullptr ? static_cast<index_t>(rows.first + i) : rows.list[i];
     Sums sums{};
     if (exists && op.visits(row)) {
       const offset_t end = op.offsets()[row + 1];
@@ -60,8 +59,8 @@ void TransformRows<Op>::run(const Device& device, const RowSet& rows, const Op& 
   with_lanes(rows.lanes, [&](auto lanes) {
     const unsigned blocks = std::min(blocks_for(rows.rows, row_op_threads / lanes()), most);
     if constexpr (!std::is_empty_v<Total>) partial = Array<Total>(blocks, Init::none, device);
-    launch("operation on rows", context, Grid{blocks, row_op_threads}, row_op_kernel<lanes(), Op>, rows.rows, rows.list,
-           op, partial.data());
+    launch("operation on rows", context, Grid{blocks, row_op_threads}, row_op_kernel<lanes(), Op>, rows, op,
+           partial.data());
     if constexpr (!std::is_empty_v<Total>) {
       if (total == nullptr) return;
       launch("total of an operation on rows", context, Grid{1, sum_threads}, total_values_kernel<Total>,

@@ -28,9 +28,10 @@ namespace tessera::detail {
 
 /// Rows that an operation runs on.
 struct RowSet {
-  std::int64_t rows = 0;          ///< of the matrix, or of the list
+  std::int64_t rows = 0;          ///< how many
   int lanes = 2;                  ///< see lanes_per_row()
-  const index_t* list = nullptr;  ///< on the device; null: all rows
+  const index_t* list = nullptr;  ///< on the device; null: consecutive rows
+  std::int64_t first = 0;         ///< of consecutive rows
 };
 
 /// 2, 4, 8, 16 or 32: about a fourth of the mean row or more.

@@ -32,6 +32,9 @@ constexpr double sharp_gershgorin = 2.0 + 1e-6;
 constexpr double large_row_sum = 0.5;
 /// The power method estimates from below.
 constexpr double power_margin = 1.1;
+/// Rows beside its own that a rank holds, in reaches of A: members of its aggregates lie up to two away, or three where
+/// some join late; R reaches one further, A P two, and weak entries of these rows depend on one more.
+constexpr std::int64_t held_reaches = 6;
 
 std::string unfit_row(std::int64_t row, double diagonal) {
   return fmt::format("AMG needs finite rows with a positive diagonal: row {} has the diagonal {}{}", row + 1, diagonal,
@@ -72,10 +75,11 @@ template <class T>
 void AmgSetup<T>::build(const CsrView<T>& a) {
   clock_.emplace(device_);
   start(a);
-  std::size_t level = 0;
-  for (;; ++level) {
-    const MeasuredRows<T> rows = measure(level);
-    if (!is_last(level) && coarsen(level, rows)) continue;
+  for (std::size_t level = 0;; ++level) {
+    if (level > 0) find_rows(level, hierarchy_.levels[level].a->rows());
+    MeasuredRows<T> rows = measure(level);
+    if (!is_last(level, level_rows_.rows) && coarsen(level, rows)) continue;
+    if (level_rows_.is_shared()) take_all_rows(level, rows);
     invert_coarsest(rows);
     break;
   }
@@ -83,14 +87,19 @@ void AmgSetup<T>::build(const CsrView<T>& a) {
   finish_info();
 }
 
-/// The finest matrix is the caller's, unless plans keep its structure.
+/// The finest matrix is the caller's, unless plans keep its structure, or ranks take their rows of it.
 template <class T>
 void AmgSetup<T>::start(const CsrView<T>& a) {
-  Csr<T> borrowed = borrow_csr(a, device_);
+  nnz_ = a.nnz();
   hierarchy_ = AmgHierarchy<T>{device_, {}, {}};
   hierarchy_.levels.emplace_back();
-  hierarchy_.levels.back().a =
-      std::make_shared<const Csr<T>>(keeps_structures() && !is_refresh_ ? borrowed.to(device_) : std::move(borrowed));
+  find_rows(0, a.rows);
+  const auto finest = [&]() -> Csr<T> {
+    if (ranks_ != nullptr) return level_rows_.is_shared() ? ranks_->finest_rows(level_rows_.held) : ranks_->finest();
+    Csr<T> borrowed = borrow_csr(a, device_);
+    return keeps_structures() && !is_refresh_ ? borrowed.to(device_) : std::move(borrowed);
+  };
+  hierarchy_.levels.back().a = std::make_shared<const Csr<T>>(finest());
   info_.levels.clear();
   info_.times = {};
   // A refresh ends where the first set-up did, for the same reason.
@@ -128,36 +137,89 @@ void AmgSetup<T>::find_nullspace(index_t rows) {
 }
 
 template <class T>
-bool AmgSetup<T>::is_last(std::size_t level) const {
+bool AmgSetup<T>::is_last(std::size_t level, index_t rows) const {
   if (is_refresh_) return level >= structures_.size();
-  return hierarchy_.levels[level].a->rows() <= options_.coarsest_rows ||
-         static_cast<int>(level) + 1 >= options_.max_levels;
+  return rows <= options_.coarsest_rows || static_cast<int>(level) + 1 >= options_.max_levels;
+}
+
+/// The rows of a level that this rank works on. Those beside its own reach as far as members of aggregates, R and A P
+/// hardly ever exceed; where they do, take_all_rows() follows.
+template <class T>
+void AmgSetup<T>::find_rows(std::size_t level, index_t rows) {
+  const offset_t nnz = level == 0 ? nnz_ : hierarchy_.levels[level].a->nnz();
+  level_rows_ = {.rows = rows, .nnz = nnz, .own = {0, rows}, .held = {0, rows}};
+  prolongator_rows_ = level_rows_.own;
+  const bool shares = ranks_ != nullptr && filters_ && level == shared_levels_ && ranks_->may_share(rows);
+  if (!shares || is_last(level, rows)) return;
+  level_rows_.ranks = ranks_;
+  level_rows_.partition = &ranks_->partition(level);
+  level_rows_.own = ranks_->rows(level);
+  level_rows_.reach =
+      level == 0 ? ranks_->finest_reach() : ranks_->reach(device_, hierarchy_.levels[level].a->view(), level_rows_.own);
+  level_rows_.held = widened(level_rows_.own, held_reaches * std::int64_t{level_rows_.reach}, rows);
 }
 
 template <class T>
 MeasuredRows<T> AmgSetup<T>::measure(std::size_t level) {
-  AmgLevel<T>& here = hierarchy_.levels[level];
-  const CsrView<T> a = here.a->view();
-  MeasuredRows<T> rows = measure_rows(device_, a, options_.smoother, rounding_.empty() ? nullptr : rounding_.data());
+  MeasuredRows<T> rows = measure_held(level);
   clock_->end(&AmgSetupTimes::strength);
-  const std::int64_t unfit = rows.totals.unfit.index;
-  if (unfit >= 0) {
-    T diagonal{};
-    copy_bytes(Device{}, &diagonal, device_, rows.diagonal.data() + unfit, sizeof(T));
-    throw InvalidMatrix(level == 0 ? unfit_row(unfit, static_cast<double>(diagonal))
-                                   : not_positive(level, unfit, static_cast<double>(diagonal)));
-  }
-  here.rho = rows.totals.gershgorin;
-  here.smoother = std::move(rows.smoother);
+  require_fit(level, rows);
   AmgLevelInfo info;
-  info.rows = a.rows;
-  info.nnz = a.nnz();
+  info.rows = level_rows_.rows;
+  info.nnz = level_rows_.nnz;
   info_.levels.push_back(std::move(info));
   return rows;
 }
 
 template <class T>
-bool AmgSetup<T>::coarsen(std::size_t level, const MeasuredRows<T>& rows) {
+MeasuredRows<T> AmgSetup<T>::measure_held(std::size_t level) {
+  AmgLevel<T>& here = hierarchy_.levels[level];
+  const T* const rounding = rounding_.empty() ? nullptr : rounding_.data();
+  MeasuredRows<T> rows = measure_rows(device_, here.a->view(), level_rows_, options_.smoother, rounding);
+  here.rho = rows.totals.gershgorin;
+  here.smoother = std::move(rows.smoother);
+  return rows;
+}
+
+namespace {
+
+/// A diagonal entry, as far as a rank has it.
+struct KnownDiagonal {
+  double value = 0.0;
+  bool is_known = false;
+  KnownDiagonal& operator+=(const KnownDiagonal& other) noexcept {
+    if (other.is_known) *this = other;
+    return *this;
+  }
+};
+
+}  // namespace
+
+template <class T>
+void AmgSetup<T>::require_fit(std::size_t level, const MeasuredRows<T>& rows) const {
+  const std::int64_t unfit = rows.totals.unfit.index;
+  if (unfit < 0) return;
+  KnownDiagonal known;
+  if (level_rows_.own.first <= unfit && unfit < level_rows_.own.last) {
+    T diagonal{};
+    copy_bytes(Device{}, &diagonal, device_, rows.diagonal.data() + unfit, sizeof(T));
+    known = {static_cast<double>(diagonal), true};
+  }
+  const double diagonal = level_rows_.sum(known).value;
+  throw InvalidMatrix(level == 0 ? unfit_row(unfit, diagonal) : not_positive(level, unfit, diagonal));
+}
+
+/// Every rank works on all rows from here on: the level is the last, or what it holds does not suffice.
+template <class T>
+void AmgSetup<T>::take_all_rows(std::size_t level, MeasuredRows<T>& rows) {
+  AmgLevel<T>& here = hierarchy_.levels[level];
+  if (level == 0) here.a = std::make_shared<const Csr<T>>(ranks_->finest());
+  level_rows_ = whole_level(here.a->view());
+  rows = measure_held(level);
+}
+
+template <class T>
+bool AmgSetup<T>::coarsen(std::size_t level, MeasuredRows<T>& rows) {
   if (level == 0 && filters_ && !is_refresh_ && rows.totals.least_row_sum >= large_row_sum) {
     info_.reason = fmt::format("every row sums to at least {:.2f} of its diagonal entry: the smoother is enough",
                                rows.totals.least_row_sum);
@@ -171,35 +233,50 @@ bool AmgSetup<T>::coarsen(std::size_t level, const MeasuredRows<T>& rows) {
 
 /// The second matrix of a level needs half the steps.
 template <class T>
-double AmgSetup<T>::spectral_radius(std::size_t level, PowerMethod<T>& power, const CsrView<T>& a, const T* diagonal,
-                                    double gershgorin) {
+double AmgSetup<T>::spectral_radius(std::size_t level, PowerMethod<T>& power, const CsrView<T>& a, offset_t entries,
+                                    const T* diagonal, double gershgorin) {
   const bool is_sharp = level == 0 && filters_ && gershgorin <= sharp_gershgorin;
   if (options_.power_steps == 0 || is_sharp) return gershgorin;
   const int steps = power.is_warm() ? (options_.power_steps + 1) / 2 : options_.power_steps;
-  const double estimate = power_margin * power.estimate(a, diagonal, steps);
+  const double estimate = power_margin * power.estimate(a, level_rows_, entries, diagonal, steps);
   return estimate > 0.0 ? std::min(gershgorin, estimate) : gershgorin;
+}
+
+template <class T>
+FilteredMatrix<T> AmgSetup<T>::find_strong(std::size_t level, const MeasuredRows<T>& rows) {
+  AmgLevelStructure<T>& kept = structures_[level];
+  FilteredMatrix<T> filtered = filter(device_, hierarchy_.levels[level].a->view(), level_rows_, rows,
+                                      options_.strength_threshold, keeps_structures() ? &kept.strength : nullptr);
+  kept.strength.decided = true;
+  info_.levels[level].strong =
+      static_cast<double>(filtered.nnz) / static_cast<double>(std::max<offset_t>(level_rows_.nnz, 1));
+  return filtered;
 }
 
 /// The constant is the near-nullspace: weak entries are lumped, so that A_f maps it to what A maps it to.
 template <class T>
-bool AmgSetup<T>::coarsen_filtered(std::size_t level, const MeasuredRows<T>& rows) {
+bool AmgSetup<T>::coarsen_filtered(std::size_t level, MeasuredRows<T>& rows) {
   AmgLevel<T>& here = hierarchy_.levels[level];
-  AmgLevelStructure<T>& kept = structures_[level];
-  const CsrView<T> a = here.a->view();
-  FilteredMatrix<T> filtered =
-      filter(device_, a, rows, options_.strength_threshold, keeps_structures() ? &kept.strength : nullptr);
-  kept.strength.decided = true;
-  info_.levels[level].strong = static_cast<double>(filtered.nnz) / static_cast<double>(std::max<offset_t>(a.nnz(), 1));
-  const auto strong = filtered.is_all ? here.a : std::make_shared<const Csr<T>>(std::move(filtered.matrix));
+  FilteredMatrix<T> filtered = find_strong(level, rows);
   clock_->end(&AmgSetupTimes::strength);
-  if (!find_aggregates(level, strong->view())) return false;
+  const auto aggregated = filtered.is_all ? here.a->view() : filtered.matrix.view();
+  if (!find_aggregates(level, aggregated, filtered.nnz)) return false;
+  share_next_level(level);
+  const RowCount lacking{level_rows_.with_columns().contains(prolongator_rows_) ? 0 : 1};
+  if (level_rows_.sum(lacking).rows > 0) {
+    take_all_rows(level, rows);
+    filtered = find_strong(level, rows);
+  }
+  const CsrView<T> a = here.a->view();
+  const auto strong = filtered.is_all ? here.a : std::make_shared<const Csr<T>>(std::move(filtered.matrix));
   PowerMethod<T> power(device_, a.rows);
-  const double rho = spectral_radius(level, power, strong->view(), filtered.diagonal.data(), filtered.gershgorin);
+  const double rho =
+      spectral_radius(level, power, strong->view(), filtered.nnz, filtered.diagonal.data(), filtered.gershgorin);
   const bool needs_rho = options_.smoother == AmgSmoother::jacobi || options_.smoother == AmgSmoother::chebyshev;
   if (filtered.is_all) {
     here.rho = rho;
   } else if (needs_rho) {
-    here.rho = spectral_radius(level, power, a, rows.diagonal.data(), here.rho);
+    here.rho = spectral_radius(level, power, a, level_rows_.nnz, rows.diagonal.data(), here.rho);
   }
   clock_->end(&AmgSetupTimes::eigenvalues);
   add_level(level, rows, strong, filtered.diagonal.data(), rho);
@@ -215,17 +292,19 @@ bool AmgSetup<T>::coarsen_nodes(std::size_t level, const MeasuredRows<T>& rows) 
   if (!is_refresh_) {
     std::shared_ptr<const Csr<T>> nodes = here.a;
     if (nullspace_.block > 1) nodes = std::make_shared<const Csr<T>>(node_graph(device_, a, nullspace_.block));
-    const MeasuredRows<T> of_nodes = measure_rows(device_, nodes->view(), AmgSmoother::jacobi);
-    FilteredMatrix<T> filtered = filter<T>(device_, nodes->view(), of_nodes, options_.strength_threshold, nullptr);
+    const LevelRows all = whole_level(nodes->view());
+    const MeasuredRows<T> of_nodes = measure_rows(device_, nodes->view(), all, AmgSmoother::jacobi);
+    FilteredMatrix<T> filtered = filter<T>(device_, nodes->view(), all, of_nodes, options_.strength_threshold, nullptr);
     info_.levels[level].strong =
         static_cast<double>(filtered.nnz) / static_cast<double>(std::max<offset_t>(nodes->nnz(), 1));
     clock_->end(&AmgSetupTimes::strength);
-    if (!find_aggregates(level, filtered.is_all ? nodes->view() : filtered.matrix.view())) return false;
-  } else if (!find_aggregates(level, a)) {
+    if (!find_aggregates(level, filtered.is_all ? nodes->view() : filtered.matrix.view(), filtered.nnz)) return false;
+  } else if (!find_aggregates(level, a, a.nnz())) {
     return false;
   }
+  share_next_level(level);
   PowerMethod<T> power(device_, a.rows);
-  here.rho = spectral_radius(level, power, a, rows.diagonal.data(), here.rho);
+  here.rho = spectral_radius(level, power, a, a.nnz(), rows.diagonal.data(), here.rho);
   clock_->end(&AmgSetupTimes::eigenvalues);
   add_level(level, rows, here.a, rows.diagonal.data(), here.rho);
   return true;
@@ -233,12 +312,16 @@ bool AmgSetup<T>::coarsen_nodes(std::size_t level, const MeasuredRows<T>& rows) 
 
 /// \returns whether there is a coarser level
 template <class T>
-bool AmgSetup<T>::find_aggregates(std::size_t level, const CsrView<T>& graph) {
+bool AmgSetup<T>::find_aggregates(std::size_t level, const CsrView<T>& graph, offset_t entries) {
   Aggregates& aggregates = structures_[level].aggregates;
   if (!is_refresh_) {
-    // One rank aggregates a large level for all, while others may still get the matrix.
-    const bool of_first = ranks_ != nullptr && hierarchy_.levels[level].a->rows() >= ranks_->least_rows();
-    if (!of_first || ranks_->number() == 0) aggregates = aggregate(device_, graph);
+    // Where ranks do not share a large level, one aggregates it for all: others may still get the matrix.
+    const bool of_first = ranks_ != nullptr && !level_rows_.is_shared() && level_rows_.rows >= ranks_->least_rows();
+    if (level_rows_.is_shared()) {
+      aggregates = aggregate(device_, graph, level_rows_, entries);
+    } else if (!of_first || ranks_->number() == 0) {
+      aggregates = aggregate(device_, graph, whole_level(graph), entries);
+    }
     if (of_first) ranks_->take_from_first(aggregates);
     clock_->end(&AmgSetupTimes::aggregation);
   }

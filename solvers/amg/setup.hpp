@@ -7,6 +7,7 @@
 
 #include "preprocess/transpose_map.hpp"
 #include "solvers/amg/hierarchy.hpp"
+#include "solvers/amg/level_rows.hpp"
 #include "solvers/amg/phase_clock.hpp"
 #include "solvers/amg/prolongator.hpp"
 #include "solvers/amg/setup_ranks.hpp"
@@ -56,7 +57,8 @@ struct AmgLevelStructure {
 template <class T>
 class AmgSetup {
  public:
-  /// \param ranks that set up the same hierarchy at once, or null; not with prepare_refresh \throws as Amg
+  /// \param a on `device`; with ranks anywhere, as they know it \param ranks that set up the same hierarchy at once, or
+  /// null; not with prepare_refresh \throws as Amg
   AmgSetup(const CsrView<T>& a, const AmgOptions& options, const Device& device, SetupRanks<T>* ranks = nullptr);
 
   /// New values, with the aggregates of the first set-up. \throws as Amg
@@ -81,22 +83,29 @@ class AmgSetup {
   void build(const CsrView<T>& a);
   void start(const CsrView<T>& a);
   void find_nullspace(index_t rows);
-  [[nodiscard]] bool is_last(std::size_t level) const;
+  [[nodiscard]] bool is_last(std::size_t level, index_t rows) const;
+  void find_rows(std::size_t level, index_t rows);
   MeasuredRows<T> measure(std::size_t level);
-  bool coarsen(std::size_t level, const MeasuredRows<T>& rows);
-  bool coarsen_filtered(std::size_t level, const MeasuredRows<T>& rows);
+  [[nodiscard]] MeasuredRows<T> measure_held(std::size_t level);
+  void require_fit(std::size_t level, const MeasuredRows<T>& rows) const;
+  void take_all_rows(std::size_t level, MeasuredRows<T>& rows);
+  bool coarsen(std::size_t level, MeasuredRows<T>& rows);
+  bool coarsen_filtered(std::size_t level, MeasuredRows<T>& rows);
   bool coarsen_nodes(std::size_t level, const MeasuredRows<T>& rows);
-  bool find_aggregates(std::size_t level, const CsrView<T>& graph);
+  [[nodiscard]] FilteredMatrix<T> find_strong(std::size_t level, const MeasuredRows<T>& rows);
+  /// \param entries of the graph, over all ranks
+  bool find_aggregates(std::size_t level, const CsrView<T>& graph, offset_t entries);
   void add_level(std::size_t level, const MeasuredRows<T>& rows, std::shared_ptr<const Csr<T>> smoothed,
                  const T* diagonal, double rho);
-  [[nodiscard]] double spectral_radius(std::size_t level, PowerMethod<T>& power, const CsrView<T>& a, const T* diagonal,
-                                       double gershgorin);
+  /// \param entries of `a`, over all ranks
+  [[nodiscard]] double spectral_radius(std::size_t level, PowerMethod<T>& power, const CsrView<T>& a, offset_t entries,
+                                       const T* diagonal, double gershgorin);
   [[nodiscard]] std::shared_ptr<const Csr<T>> smooth(std::size_t level, std::int64_t longest_row,
                                                      std::shared_ptr<const Csr<T>> smoothed, const T* diagonal,
                                                      double omega, RowRange rows);
   [[nodiscard]] Csr<T> smooth_rows(std::size_t level, const std::shared_ptr<const Csr<T>>& smoothed,
                                    const Tentative<T>& tentative, const T* diagonal, double omega, RowRange rows);
-  [[nodiscard]] RowRange share_next_level(std::size_t level);
+  void share_next_level(std::size_t level);
   void restrict_to_coarse(std::size_t level);
   [[nodiscard]] std::shared_ptr<const Csr<T>> multiply_galerkin(std::size_t level);
   void test_symmetry();
@@ -110,7 +119,10 @@ class AmgSetup {
   bool is_refresh_ = false;
   bool is_symmetric_ = false;
   index_t rows_;
+  offset_t nnz_ = 0;
   std::size_t shared_levels_ = 0;      ///< from the finest on; of these each rank forms its rows of P and R
+  LevelRows level_rows_;               ///< of the level that is being coarsened
+  RowRange prolongator_rows_;          ///< of it, those that are needed
   std::shared_ptr<const Csr<T>> own_;  ///< copy of the finest matrix, where structures are kept
   NearNullspace<T> nullspace_;         ///< of the level that is being coarsened
   Array<T> rounding_;                  ///< of its diagonal; empty on the finest level

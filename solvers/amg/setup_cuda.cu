@@ -16,13 +16,13 @@ constexpr int threads = 256;
 
 /// A group of lanes per row; the ballot tells where the strong entries of a step go.
 template <int Lanes, class T>
-__global__ void __launch_bounds__(threads) fill_strong_kernel(std::int64_t rows, StrongRows<T> strong) {
+__global__ void __launch_bounds__(threads) fill_strong_kernel(RowSet rows, StrongRows<T> strong) {
   const std::int64_t i = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / Lanes;
   const int lane = static_cast<int>(threadIdx.x) % Lanes;
   const int first_lane = static_cast<int>(threadIdx.x) % warp_size - lane;
   const unsigned group = Lanes == warp_size ? full_warp : ((1u << (Lanes % warp_size)) - 1) << first_lane;
-  const bool exists = i < rows;
-  const auto row = static_cast<index_t>(exists ? i : 0);
+  const bool exists = i < rows.rows;
+  const auto row = static_cast<index_t>(exists ? rows.first + i : 0);
   const offset_t begin = strong.a.offsets[row];
   const offset_t end = exists ? strong.a.offsets[row + 1] : begin;
   offset_t at = strong.filtered_offsets[row];
@@ -40,8 +40,7 @@ constexpr int listed_per_thread = 8;
 /// Every warp takes consecutive rows and keeps their order, so that later passes read neighbouring rows together. Every
 /// block takes its part of the list with one atomic addition.
 __global__ void __launch_bounds__(threads)
-    list_undecided_kernel(const std::uint32_t* words, const index_t* from, std::int64_t count, index_t* to,
-                          unsigned long long* found) {
+    list_undecided_kernel(const std::uint32_t* words, RowSet from, index_t* to, unsigned long long* found) {
   __shared__ int of_warp[threads / warp_size];
   __shared__ unsigned long long start;
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
@@ -52,8 +51,8 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
   for (int j = 0; j < listed_per_thread; ++j) {
     const std::int64_t i = first + j * warp_size;
-    rows[j] = i >= count ? 0 : from == nullptr ? static_cast<index_t>(i) : from[i];
-    undecided[j] = __ballot_sync(full_warp, i < count && mis_state(words[rows[j]]) == MisState::undecided);
+    rows[j] = i >= from.rows ? 0 : from.list == nullptr ? static_cast<index_t>(from.first + i) : from.list[i];
+    undecided[j] = __ballot_sync(full_warp, i < from.rows && mis_state(words[rows[j]]) == MisState::undecided);
     own += __popc(undecided[j]);
   }
   const BlockSum<int> sum = running_sum_in_block<threads>(lane == 0 ? own : 0, of_warp);
@@ -115,21 +114,21 @@ void fill_strong(const Device& device, const RowSet& rows, const detail::StrongR
   const DeviceGuard current(device);
   with_lanes(rows.lanes, [&](auto lanes) {
     launch("filtered rows", context, Grid{blocks_for(rows.rows, threads / lanes()), threads},
-           fill_strong_kernel<lanes(), T>, rows.rows, strong);
+           fill_strong_kernel<lanes(), T>, rows, strong);
   });
 }
 
 template void fill_strong(const Device&, const RowSet&, const detail::StrongRows<float>&);
 template void fill_strong(const Device&, const RowSet&, const detail::StrongRows<double>&);
 
-void list_undecided(const Device& device, const std::uint32_t* words, const index_t* from, std::int64_t count,
-                    index_t* to, std::int64_t* found) {
+void list_undecided(const Device& device, const std::uint32_t* words, const RowSet& from, index_t* to,
+                    std::int64_t* found) {
   const Context& context = Context::of(device);
   const DeviceGuard current(device);
   zero_bytes(device, found, sizeof(std::int64_t));
-  if (count == 0) return;
-  launch("list of undecided rows", context, Grid{blocks_for(count, threads * listed_per_thread), threads},
-         list_undecided_kernel, words, from, count, to, reinterpret_cast<unsigned long long*>(found));
+  if (from.rows == 0) return;
+  launch("list of undecided rows", context, Grid{blocks_for(from.rows, threads * listed_per_thread), threads},
+         list_undecided_kernel, words, from, to, reinterpret_cast<unsigned long long*>(found));
 }
 
 template <class T>

@@ -9,25 +9,21 @@
 
 namespace tessera::detail {
 
-/// The rank's rows of R have entries in rows of P within a bandwidth of the members of its aggregates; A in these rows
-/// has columns within another one.
-template <class T>
-RowRange rows_of_prolongator(const Device& device, const CsrView<T>& a, const Aggregates& aggregates, RowRange fine,
-                             RowRange coarse, index_t vectors) {
+/// The rank's rows of R have entries in rows of P within a reach of the members of its aggregates; A in these rows has
+/// columns within another one.
+RowRange rows_of_prolongator(const Device& device, const Aggregates& aggregates, index_t rows, index_t reach,
+                             RowRange fine, RowRange coarse, index_t vectors) {
   const std::int64_t nodes = aggregates.of_row.size();
   const IndexRange members = fused::transform_reduce(device, nodes,
                                                      MembersOf{.aggregates = aggregates.of_row.data(),
                                                                .first = coarse.first / vectors,
                                                                .last = (coarse.last + vectors - 1) / vectors});
   if (members.most < 0) return fine;
-  const IndexRange band =
-      fused::transform_reduce(device, a.rows, Bandwidth{.offsets = a.row_offsets.data(), .columns = a.columns.data()});
-  const std::int64_t reach = 2 * std::max<std::int64_t>(band.most, 0);
-  const std::int64_t block = a.rows / nodes;
-  const std::int64_t first = members.least * block - reach;
-  const std::int64_t last = (members.most + 1) * block + reach;
+  const std::int64_t block = rows / nodes;
+  const std::int64_t first = members.least * block - 2 * std::int64_t{reach};
+  const std::int64_t last = (members.most + 1) * block + 2 * std::int64_t{reach};
   return {static_cast<index_t>(std::clamp<std::int64_t>(first, 0, fine.first)),
-          static_cast<index_t>(std::clamp<std::int64_t>(last, fine.last, a.rows))};
+          static_cast<index_t>(std::clamp<std::int64_t>(last, fine.last, rows))};
 }
 
 template <class T>
@@ -42,10 +38,6 @@ Csr<T> place_rows(const Device& device, const CsrView<T>& part, RowRange range, 
   return Csr<T>(rows, part.cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 
-template RowRange rows_of_prolongator(const Device&, const CsrView<float>&, const Aggregates&, RowRange, RowRange,
-                                      index_t);
-template RowRange rows_of_prolongator(const Device&, const CsrView<double>&, const Aggregates&, RowRange, RowRange,
-                                      index_t);
 template Csr<float> place_rows(const Device&, const CsrView<float>&, RowRange, index_t);
 template Csr<double> place_rows(const Device&, const CsrView<double>&, RowRange, index_t);
 

@@ -1,12 +1,14 @@
 /// \file
-/// Ranks that set up one hierarchy of AMG together, each on its own device. Every rank has A of all levels and all
-/// aggregates; of P and R, which only its rows of the next A and of the cycle ask for, it forms those rows. The bits
-/// are those of a set-up by one.
+/// Ranks that set up one hierarchy of AMG together, each on its own device. Every rank has all aggregates and A of all
+/// levels but the finest; of that, of P and of R, it has the rows that its rows of the next A and of the cycle ask for.
+/// The bits are those of a set-up by one.
 #pragma once
 
 #include "core/host_device.hpp"
 #include "core/sums.hpp"
 #include "solvers/amg/aggregation.hpp"
+#include "solvers/amg/level_rows.hpp"
+#include "solvers/fused/transform_reduce.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/several_devices.hpp"
 #include "tessera/types.hpp"
@@ -18,23 +20,17 @@
 
 namespace tessera::detail {
 
-struct RowRange {
-  index_t first = 0;
-  index_t last = 0;  ///< the one behind the last
-  [[nodiscard]] constexpr index_t size() const noexcept { return last - first; }
-  friend constexpr bool operator==(const RowRange&, const RowRange&) = default;
-};
-
 /// Collective calls are made by all ranks, in the same order.
 template <class T>
-class SetupRanks {
+class SetupRanks : public RowExchange {
  public:
-  SetupRanks() = default;
-  SetupRanks(const SetupRanks&) = delete;
-  SetupRanks& operator=(const SetupRanks&) = delete;
-  virtual ~SetupRanks() = default;
+  /// The finest matrix, which lies anywhere. Collective; waits.
+  [[nodiscard]] virtual Csr<T> finest() = 0;
+  /// These rows of it, on the device of this rank; others may be empty. Waits.
+  [[nodiscard]] virtual Csr<T> finest_rows(const RowRange& range) = 0;
+  /// Largest distance of its entries from the diagonal. Collective; waits.
+  [[nodiscard]] virtual index_t finest_reach() = 0;
 
-  [[nodiscard]] virtual int number() const noexcept = 0;
   /// Levels with fewer rows are formed by every rank as a whole.
   [[nodiscard]] virtual index_t least_rows() const noexcept = 0;
   /// Of the levels so far: the finest, and those that coarsen() has shared out.
@@ -44,16 +40,17 @@ class SetupRanks {
 
   /// The rows of all ranks, one below the other, on the device of this one. Collective; waits.
   [[nodiscard]] virtual Csr<T> gather(Csr<T> own) = 0;
-  /// The elements that the others have. Collective; waits. \param values one per row of a level, of which this rank
-  /// has those of its part
-  virtual void complete(std::span<T> values, const Partition& partition) = 0;
   /// The aggregates of the first rank. Collective; waits.
   virtual void take_from_first(Aggregates& aggregates) = 0;
 
   /// The rows of a level that this rank has.
   [[nodiscard]] RowRange rows(std::size_t level) const {
-    return {partition(level).first_row(number()), partition(level).first_row(number() + 1)};
+    return {partition(level).first_row(this->number()), partition(level).first_row(this->number() + 1)};
   }
+  /// Largest distance of entries of a matrix, which every rank has, from the diagonal. Collective; waits.
+  [[nodiscard]] index_t reach(const Device& device, const CsrView<T>& a, const RowRange& own) const;
+  /// Whether a level may be shared out, before its aggregates are known.
+  [[nodiscard]] bool may_share(index_t rows) const { return shares(rows, partition(0).parts()); }
   /// Whether a level is shared out: large enough, and every rank gets a row of the next.
   [[nodiscard]] bool shares(index_t rows, index_t coarse_rows) const {
     const index_t parts = partition(0).parts();
@@ -106,7 +103,9 @@ struct Bandwidth {
   using Sums = IndexRange;
   const offset_t* offsets;
   const index_t* columns;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t row, IndexRange& range) const {
+  index_t first = 0;  ///< of the rows
+  TESSERA_HOST_DEVICE void operator()(std::int64_t index, IndexRange& range) const {
+    const std::int64_t row = first + index;
     if (offsets[row] == offsets[row + 1]) return;
     const auto i = static_cast<index_t>(row);
     const index_t before = i - columns[offsets[row]];
@@ -123,18 +122,32 @@ struct PlaceOffsets {
   const offset_t* from;
   offset_t* to;
   RowRange rows;
+  offset_t begin = 0;  ///< `from` of the first row
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
     const std::int64_t within = i < rows.first ? 0 : i > rows.last ? rows.last - rows.first : i - rows.first;
-    to[i] = from[within];
+    to[i] = from[within] - begin;
   }
 };
 
 /// Rows of P that a rank needs, within those that it has: for its own rows of the fine level, and for the rows of
-/// R (A P) that it forms. O(rows + nodes) \param a of the fine level \param fine, coarse the rows that it has of both
-/// levels \param vectors coarse rows per aggregate
+/// R (A P) that it forms. O(nodes) \param rows of the fine level \param reach of its A \param fine, coarse the rows
+/// that the rank has of both levels \param vectors coarse rows per aggregate
+[[nodiscard]] RowRange rows_of_prolongator(const Device& device, const Aggregates& aggregates, index_t rows,
+                                           index_t reach, RowRange fine, RowRange coarse, index_t vectors);
+
+/// Largest distance of entries of rows from the diagonal. O(rows); waits. \param a on `device`
 template <class T>
-[[nodiscard]] RowRange rows_of_prolongator(const Device& device, const CsrView<T>& a, const Aggregates& aggregates,
-                                           RowRange fine, RowRange coarse, index_t vectors);
+[[nodiscard]] IndexRange bandwidth(const Device& device, const CsrView<T>& a, const RowRange& rows) {
+  return fused::transform_reduce(
+      device, rows.size(),
+      Bandwidth{.offsets = a.row_offsets.data(), .columns = a.columns.data(), .first = rows.first});
+}
+
+template <class T>
+index_t SetupRanks<T>::reach(const Device& device, const CsrView<T>& a, const RowRange& own) const {
+  const IndexRange of_all = this->communicator().sum(this->number(), bandwidth(device, a, own));
+  return of_all.most < 0 ? 0 : of_all.most;
+}
 
 /// A matrix with these rows, and empty ones beside them: its slices and products are those of the whole, where no other
 /// row is asked for. O(rows + nnz) \param part of `range.size()` rows, on `device`

@@ -4,6 +4,7 @@
 
 #include "core/csr_pointers.hpp"
 #include "solvers/amg/aggregation.hpp"
+#include "solvers/amg/level_rows.hpp"
 #include "solvers/amg/row_ops.hpp"
 #include "solvers/fused/preconditioner.hpp"
 
@@ -81,12 +82,16 @@ class PowerMethod {
  public:
   PowerMethod(const Device& device, index_t rows);
 
-  /// An estimate of ρ(D⁻¹ A) from below: ‖D⁻¹ A x‖ / ‖x‖ after `steps` >= 1 steps. O(steps nnz); waits
-  [[nodiscard]] double estimate(const CsrView<T>& a, const T* diagonal, int steps);
+  /// An estimate of ρ(D⁻¹ A) from below: ‖D⁻¹ A x‖ / ‖x‖ after `steps` >= 1 steps. O(steps nnz); waits. Collective, if
+  /// shared \param entries of `a`, over all ranks
+  [[nodiscard]] double estimate(const CsrView<T>& a, const LevelRows& rows, offset_t entries, const T* diagonal,
+                                int steps);
   /// Whether estimate() was called.
   [[nodiscard]] bool is_warm() const noexcept { return is_warm_; }
 
  private:
+  void sum_over(const LevelRows& rows, SumOfSquares* squares);
+
   Device device_;
   bool is_warm_ = false;
   Array<T> x_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/csr_pointers.hpp"
+#include "solvers/amg/level_rows.hpp"
 #include "solvers/amg/row_ops.hpp"
 #include "solvers/fused/preconditioner.hpp"
 #include "tessera/amg.hpp"
@@ -214,18 +215,18 @@ struct MeasuredRows {
   RowTotals totals;
 };
 
-/// O(nnz). Waits. \param rounding as MeasureRows
+/// Of the rows that are held; totals are over all. O(nnz). Waits; collective, if shared. \param rounding as MeasureRows
 template <class T>
-[[nodiscard]] MeasuredRows<T> measure_rows(const Device& device, const CsrView<T>& a, AmgSmoother smoother,
-                                           const T* rounding = nullptr);
+[[nodiscard]] MeasuredRows<T> measure_rows(const Device& device, const CsrView<T>& a, const LevelRows& rows,
+                                           AmgSmoother smoother, const T* rounding = nullptr);
 
 /// A_f.
 template <class T>
 struct FilteredMatrix {
-  Csr<T> matrix;  ///< empty where all entries are strong: A_f is A
+  Csr<T> matrix;  ///< the rows whose columns are held; empty where all entries of the level are strong: A_f is A
   bool is_all = false;
   Array<T> diagonal;
-  double gershgorin = 0;
+  double gershgorin = 0;  ///< of all rows, as nnz
   offset_t nnz = 0;
 };
 
@@ -238,10 +239,10 @@ struct KeptStrength {
   bool decided = false;           ///< a first set-up is over
 };
 
-/// O(nnz). Waits. \param kept null: decisions are not kept
+/// O(nnz). Waits; collective, if shared. \param kept null: decisions are not kept; else the rows are not shared
 template <class T>
-[[nodiscard]] FilteredMatrix<T> filter(const Device& device, const CsrView<T>& a, const MeasuredRows<T>& rows,
-                                       double threshold, KeptStrength<T>* kept);
+[[nodiscard]] FilteredMatrix<T> filter(const Device& device, const CsrView<T>& a, const LevelRows& rows,
+                                       const MeasuredRows<T>& measured, double threshold, KeptStrength<T>* kept);
 
 }  // namespace tessera::detail
 

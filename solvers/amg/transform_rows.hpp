@@ -31,7 +31,7 @@ void transform_rows(const Device& device, const RowSet& rows, const Op& op, type
     const auto sum = parallel_sum<typename Op::Total>(device, rows.rows, [&](Range range) {
       typename Op::Total part{};
       for (std::int64_t i = range.begin; i < range.end; ++i) {
-        const index_t row = rows.list == nullptr ? static_cast<index_t>(i) : rows.list[i];
+        const index_t row = rows.list == nullptr ? static_cast<index_t>(rows.first + i) : rows.list[i];
         const auto sums = op.visits(row) ? sum_row<lanes()>(op, row) : typename Op::Sums{};
         op.finish(row, sums, part);
       }

@@ -2,7 +2,6 @@
 #include "tessera/amg_several_devices.hpp"
 
 #include "core/borrowed_csr.hpp"
-#include "core/row_slice.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/distributed/amg_cycle.hpp"
@@ -123,10 +122,10 @@ struct DistributedAmg<T>::Impl {
       if (!matrix.device().is_host()) synchronize(matrix.device());
       group.impl()->run([&](int rank) {
         const Device device = group.device(rank);
-        detail::GpuSetupRanks<T> together(group, rank, partition, least_rows);
-        const Csr<T> here = matrix.device().is_host() && group.has_peer_access() ? uploaded_together(matrix, together)
-                                                                                 : brought_to(matrix, device);
-        SharedHierarchy<T> hierarchy = set_up_on(here, device, group.has_peer_access() ? &together : nullptr);
+        detail::GpuSetupRanks<T> together(group, rank, matrix, partition, least_rows);
+        const bool shares = group.has_peer_access();
+        const Csr<T> here = shares ? detail::borrow_csr(matrix.view(), matrix.device()) : brought_to(matrix, device);
+        SharedHierarchy<T> hierarchy = set_up_on(here, device, shares ? &together : nullptr);
         if (rank == 0) note(hierarchy, watch);
         if (rank == 0) info.exchange_ms = together.exchange_ms();
         take_share(rank, hierarchy, options, all);
@@ -137,13 +136,6 @@ struct DistributedAmg<T>::Impl {
     info.share_ms = watch.milliseconds() - info.setup_ms;
     if (options.check) check();
     info.check_ms = watch.milliseconds() - info.setup_ms - info.share_ms;
-  }
-
-  /// A matrix on the host: every rank brings its rows, and gets those of the others from them.
-  [[nodiscard]] Csr<T> uploaded_together(const Csr<T>& matrix, detail::GpuSetupRanks<T>& together) const {
-    const int rank = together.number();
-    const auto own = detail::slice_rows(matrix.view(), Device{}, partition.first_row(rank), partition.rows_of(rank));
-    return together.gather(detail::borrow_csr(own.view, Device{}).to(group.device(rank)));
   }
 
   void note(SharedHierarchy<T>& hierarchy, const Stopwatch& watch) {
