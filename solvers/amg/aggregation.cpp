@@ -29,6 +29,9 @@ namespace {
 constexpr std::int64_t unlisted_rows = 30000;
 /// Rounds before the host asks for the first time whether rows are left; then two by two.
 constexpr int first_rounds = 6;
+constexpr int later_rounds = 2;
+/// A round takes two steps (LevelRows).
+static_assert(2 * later_rounds < LevelRows::steps_of_exchange);
 constexpr int most_rounds = 1000;
 
 /// Rows whose word is undecided.
@@ -69,7 +72,7 @@ class IndependentSet {
       : device_(device),
         a_(a),
         rows_(rows),
-        own_(rows.set(rows.own, entries)),
+        all_(rows.set(rows.beside(LevelRows::steps_of_exchange - 1), entries)),
         words_(a.rows, Init::none, device),
         near_(a.rows, Init::none, device) {}
 
@@ -83,28 +86,40 @@ class IndependentSet {
   [[nodiscard]] const std::uint32_t* words() const noexcept { return words_.data(); }
 
  private:
-  void round(const RowSet& near, const RowSet& undecided, int number, RowCount* left) {
+  /// The rounds from `number` on, then an exchange.
+  void run(const RowSet& near, const RowSet& undecided, int number, int count, RowCount* left) {
+    int steps = LevelRows::steps_of_exchange;
+    for (int i = 0; i < count; ++i) {
+      const RowRange first = rows_.beside(--steps);
+      const RowRange second = rows_.beside(--steps);
+      round(near, first, undecided, second, number + i, i + 1 == count ? left : nullptr);
+    }
+    rows_.exchange(words_.span());
+  }
+
+  void round(const RowSet& near, const RowRange& of_near, const RowSet& undecided, const RowRange& of_undecided,
+             int number, RowCount* left) {
     transform_rows(device_, near,
                    MisNear{.row_offsets = a_.row_offsets.data(),
                            .columns = a_.columns.data(),
                            .words = words_.data(),
-                           .near = near_.data()});
-    rows_.exchange(near_.span());
+                           .near = near_.data(),
+                           .within = of_near});
     transform_rows(device_, undecided,
                    MisDecide{.row_offsets = a_.row_offsets.data(),
                              .columns = a_.columns.data(),
                              .near = near_.data(),
                              .words = words_.data(),
+                             .within = of_undecided,
                              .round = static_cast<std::uint32_t>(number)},
                    left);
-    rows_.exchange(words_.span());
   }
 
   int find_unlisted() {
     DeviceValue<RowCount> left(device_);
     for (int number = 0; number < most_rounds;) {
-      const int batch = device_.is_host() ? 1 : number == 0 ? first_rounds : 2;
-      for (int i = 0; i < batch; ++i) round(own_, own_, number + i, i + 1 == batch ? left.data() : nullptr);
+      const int batch = device_.is_host() ? 1 : number == 0 && !rows_.is_shared() ? first_rounds : later_rounds;
+      run(all_, all_, number, batch, left.data());
       number += batch;
       if (rows_.sum(left.get()).rows == 0) return number;
     }
@@ -115,12 +130,12 @@ class IndependentSet {
     struct Counts {
       std::int64_t near, undecided;
     };
-    UndecidedRows near(device_, own_);
-    UndecidedRows undecided(device_, own_);
+    UndecidedRows near(device_, all_);
+    UndecidedRows undecided(device_, all_);
     DeviceValue<Counts> counts(device_);
     for (int number = 0; number < most_rounds;) {
-      const int batch = number == 0 || device_.is_host() ? 1 : 2;
-      for (int i = 0; i < batch; ++i) round(near.set(), undecided.set(), number + i, nullptr);
+      const int batch = number == 0 || device_.is_host() ? 1 : later_rounds;
+      run(near.set(), undecided.set(), number, batch, nullptr);
       number += batch;
       near.shrink(near_.data(), &counts.data()->near);
       undecided.shrink(words_.data(), &counts.data()->undecided);
@@ -135,7 +150,7 @@ class IndependentSet {
   Device device_;
   const CsrView<T>& a_;
   const LevelRows& rows_;
-  RowSet own_;
+  RowSet all_;  ///< that it works on
   Array<std::uint32_t> words_;
   Array<std::uint32_t> near_;
 };
@@ -161,10 +176,12 @@ Array<offset_t> number_roots(const Device& device, const LevelRows& rows, const 
 
 template <class T>
 void join(const Device& device, const CsrView<T>& a, const IndependentSet<T>& set, const LevelRows& rows,
-          const RowSet& own, Aggregates& result) {
+          offset_t entries, Aggregates& result) {
+  int steps = LevelRows::steps_of_exchange;
+  const auto next = [&] { return rows.set(rows.beside(--steps), entries); };
   const Array<offset_t> numbers = number_roots(device, rows, set.words(), result);
   result.of_row = Array<index_t>(a.rows, Init::none, device);
-  transform_rows(device, own,
+  transform_rows(device, next(),
                  JoinRoots{.row_offsets = a.row_offsets.data(),
                            .columns = a.columns.data(),
                            .words = set.words(),
@@ -175,10 +192,15 @@ void join(const Device& device, const CsrView<T>& a, const IndependentSet<T>& se
   result.without = a.rows;
   // The first time without asking: hardly ever has every row a root beside it.
   for (int i = 0; i < most_joins && result.without > 0; ++i) {
-    rows.exchange(result.of_row.span());
-    transform_rows(device, own,
-                   JoinStrongest<T>{.a = pointers_of(a), .old = result.of_row.data(), .aggregates = other.data()},
-                   left.data());
+    if (steps == 0) {
+      rows.exchange(result.of_row.span());
+      steps = LevelRows::steps_of_exchange;
+    }
+    transform_rows(
+        device, next(),
+        JoinStrongest<T>{
+            .a = pointers_of(a), .old = result.of_row.data(), .aggregates = other.data(), .counted = rows.own},
+        left.data());
     std::swap(result.of_row, other);
     result.without = rows.sum(left.get()).rows;
   }
@@ -192,7 +214,7 @@ Aggregates aggregate(const Device& device, const CsrView<T>& a, const LevelRows&
   Aggregates result;
   IndependentSet<T> set(device, a, rows, entries);
   result.rounds = set.find();
-  join(device, a, set, rows, rows.set(rows.own, entries), result);
+  join(device, a, set, rows, entries, result);
   return result;
 }
 

@@ -76,10 +76,11 @@ struct MisNear {
   const index_t* columns;
   const std::uint32_t* words;
   std::uint32_t* near;
+  RowRange within;  ///< rows that change
 
   [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return row_offsets; }
   [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t row) const {
-    return mis_state(near[row]) == MisState::undecided;
+    return within.contains(row) && mis_state(near[row]) == MisState::undecided;
   }
   TESSERA_HOST_DEVICE void visit(index_t /*row*/, offset_t k, LargestWord& sums) const {
     sums += LargestWord{words[columns[k]]};
@@ -97,11 +98,12 @@ struct MisDecide {
   const index_t* columns;
   const std::uint32_t* near;
   std::uint32_t* words;
+  RowRange within;  ///< rows that change
   std::uint32_t round;
 
   [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return row_offsets; }
   [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t row) const {
-    return mis_state(words[row]) == MisState::undecided;
+    return within.contains(row) && mis_state(words[row]) == MisState::undecided;
   }
   TESSERA_HOST_DEVICE void visit(index_t /*row*/, offset_t k, LargestWord& sums) const {
     sums += LargestWord{near[columns[k]]};
@@ -186,6 +188,7 @@ struct JoinStrongest {
   CsrPointers<T> a;
   const index_t* old;
   index_t* aggregates;
+  RowRange counted;  ///< rows of the total
 
   [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return a.offsets; }
   [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t row) const { return old[row] < 0; }
@@ -201,7 +204,8 @@ struct JoinStrongest {
   TESSERA_HOST_DEVICE void finish(index_t row, const BestAggregate& sums, RowCount& total) const {
     const index_t aggregate = old[row] >= 0 ? old[row] : static_cast<index_t>(sums.aggregate);
     aggregates[row] = aggregate;
-    if (aggregate < 0 && a.offsets[row + 1] - a.offsets[row] > 1) ++total.rows;
+    const bool has_neighbours = a.offsets[row + 1] - a.offsets[row] > 1;
+    if (aggregate < 0 && has_neighbours && counted.contains(row)) ++total.rows;
   }
 };
 

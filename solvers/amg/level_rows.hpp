@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/communicator.hpp"
+#include "core/host_device.hpp"
 #include "solvers/amg/row_ops.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/several_devices.hpp"
@@ -25,15 +26,16 @@ struct RowRange {
   [[nodiscard]] constexpr bool contains(const RowRange& other) const noexcept {
     return first <= other.first && other.last <= last;
   }
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool contains(std::int64_t row) const noexcept {
+    return first <= row && row < last;
+  }
   friend constexpr bool operator==(const RowRange&, const RowRange&) = default;
 };
 
-/// `range` with `reach` rows more on both sides, as far as there are rows. A negative reach takes rows away, except at
-/// the ends of the matrix.
-[[nodiscard]] constexpr RowRange widened(const RowRange& range, std::int64_t reach, index_t rows) noexcept {
-  const auto first = range.first == 0 ? 0 : std::clamp<std::int64_t>(range.first - reach, 0, rows);
-  const auto last = range.last == rows ? rows : std::clamp<std::int64_t>(range.last + reach, first, rows);
-  return {static_cast<index_t>(first), static_cast<index_t>(last)};
+/// `range` with `more` rows on both sides, as far as there are rows.
+[[nodiscard]] constexpr RowRange widened(const RowRange& range, std::int64_t more, index_t rows) noexcept {
+  return {static_cast<index_t>(std::max<std::int64_t>(range.first - more, 0)),
+          static_cast<index_t>(std::min<std::int64_t>(range.last + more, rows))};
 }
 
 /// Elements per row that ranks take over from each other.
@@ -57,30 +59,48 @@ class RowExchange {
   }
 };
 
+/// Rows beside its own that a rank holds, in reaches of A. Members of its aggregates lie up to two away, or three where
+/// some join late; R reaches one further and A P two.
+inline constexpr int held_reaches = 6;
+
 /// Collective calls are made by all ranks of a level, in the same order; where one rank has all rows they do nothing.
+///
+/// An operation that makes an element per row from those of its columns is right on rows with right neighbours alone:
+/// after an exchange within steps_of_exchange, then on one reach less each time. So ranks repeat some work of each
+/// other instead of exchanging after every operation (J. Demmel, M. Hoemmen, M. Mohiyuddin, K. Yelick, Avoiding
+/// Communication in Sparse Matrix Computations, IPDPS 2008).
 struct LevelRows {
+  /// Operations in turn after an exchange whose results are right on own rows.
+  static constexpr int steps_of_exchange = held_reaches - 1;
+
   index_t rows = 0;  ///< of the level
   offset_t nnz = 0;  ///< of the level
   RowRange own;
-  RowRange held;         ///< of A; its own and those beside them
-  index_t reach = 0;     ///< largest distance of an entry of A from the diagonal
+  index_t reach = 0;             ///< largest distance of an entry of A from the diagonal
   RowExchange* ranks = nullptr;  ///< null: one rank has all rows
   const Partition* partition = nullptr;
 
   [[nodiscard]] bool is_shared() const noexcept { return ranks != nullptr; }
-  /// Rows whose columns all are among those held.
-  [[nodiscard]] RowRange with_columns() const noexcept {
-    return is_shared() ? widened(held, -std::int64_t{reach}, rows) : held;
+  /// Own rows and those within so many reaches of them.
+  [[nodiscard]] RowRange beside(int reaches) const noexcept {
+    return is_shared() ? widened(own, std::int64_t{reach} * reaches, rows) : own;
   }
+  /// Of A.
+  [[nodiscard]] RowRange held() const noexcept { return beside(held_reaches); }
+  /// Rows whose columns all are among those held: of A_f.
+  [[nodiscard]] RowRange with_columns() const noexcept { return beside(steps_of_exchange); }
   /// \param entries of the matrix that the operation runs on, over all ranks
   [[nodiscard]] RowSet set(const RowRange& range, offset_t entries) const noexcept {
     return {range.size(), lanes_per_row(rows, entries), nullptr, range.first};
   }
 
-  /// Elements of others that columns of own rows ask for. \param values at least one per row
+  /// Elements of rows with_columns() that others own. \param values one per row
   template <class E>
   void exchange(std::span<E> values) const {
-    if (is_shared()) ranks->exchange(values.data(), sizeof(E), *partition, reach);
+    if (!is_shared()) return;
+    const std::int64_t most = std::numeric_limits<index_t>::max();
+    const auto within = static_cast<index_t>(std::min(most, std::int64_t{reach} * steps_of_exchange));
+    ranks->exchange(values.data(), sizeof(E), *partition, within);
   }
   template <class E>
   void complete(std::span<E> values) const {
@@ -113,7 +133,7 @@ struct LevelRows {
 /// All rows of a matrix.
 template <class T>
 [[nodiscard]] LevelRows whole_level(const CsrView<T>& a) noexcept {
-  return {.rows = a.rows, .nnz = a.nnz(), .own = {0, a.rows}, .held = {0, a.rows}};
+  return {.rows = a.rows, .nnz = a.nnz(), .own = {0, a.rows}};
 }
 
 /// Entries of rows of a matrix. Waits. \param offsets on the device

@@ -32,9 +32,6 @@ constexpr double sharp_gershgorin = 2.0 + 1e-6;
 constexpr double large_row_sum = 0.5;
 /// The power method estimates from below.
 constexpr double power_margin = 1.1;
-/// Rows beside its own that a rank holds, in reaches of A: members of its aggregates lie up to two away, or three where
-/// some join late; R reaches one further, A P two, and weak entries of these rows depend on one more.
-constexpr std::int64_t held_reaches = 6;
 
 std::string unfit_row(std::int64_t row, double diagonal) {
   return fmt::format("AMG needs finite rows with a positive diagonal: row {} has the diagonal {}{}", row + 1, diagonal,
@@ -95,7 +92,7 @@ void AmgSetup<T>::start(const CsrView<T>& a) {
   hierarchy_.levels.emplace_back();
   find_rows(0, a.rows);
   const auto finest = [&]() -> Csr<T> {
-    if (ranks_ != nullptr) return level_rows_.is_shared() ? ranks_->finest_rows(level_rows_.held) : ranks_->finest();
+    if (ranks_ != nullptr) return level_rows_.is_shared() ? ranks_->finest_rows(level_rows_.held()) : ranks_->finest();
     Csr<T> borrowed = borrow_csr(a, device_);
     return keeps_structures() && !is_refresh_ ? borrowed.to(device_) : std::move(borrowed);
   };
@@ -142,12 +139,12 @@ bool AmgSetup<T>::is_last(std::size_t level, index_t rows) const {
   return rows <= options_.coarsest_rows || static_cast<int>(level) + 1 >= options_.max_levels;
 }
 
-/// The rows of a level that this rank works on. Those beside its own reach as far as members of aggregates, R and A P
-/// hardly ever exceed; where they do, take_all_rows() follows.
+/// The rows of a level that this rank works on. Where what it holds beside its own does not suffice, take_all_rows()
+/// follows.
 template <class T>
 void AmgSetup<T>::find_rows(std::size_t level, index_t rows) {
   const offset_t nnz = level == 0 ? nnz_ : hierarchy_.levels[level].a->nnz();
-  level_rows_ = {.rows = rows, .nnz = nnz, .own = {0, rows}, .held = {0, rows}};
+  level_rows_ = {.rows = rows, .nnz = nnz, .own = {0, rows}};
   prolongator_rows_ = level_rows_.own;
   const bool shares = ranks_ != nullptr && filters_ && level == shared_levels_ && ranks_->may_share(rows);
   if (!shares || is_last(level, rows)) return;
@@ -156,7 +153,6 @@ void AmgSetup<T>::find_rows(std::size_t level, index_t rows) {
   level_rows_.own = ranks_->rows(level);
   level_rows_.reach =
       level == 0 ? ranks_->finest_reach() : ranks_->reach(device_, hierarchy_.levels[level].a->view(), level_rows_.own);
-  level_rows_.held = widened(level_rows_.own, held_reaches * std::int64_t{level_rows_.reach}, rows);
 }
 
 template <class T>
@@ -200,7 +196,7 @@ void AmgSetup<T>::require_fit(std::size_t level, const MeasuredRows<T>& rows) co
   const std::int64_t unfit = rows.totals.unfit.index;
   if (unfit < 0) return;
   KnownDiagonal known;
-  if (level_rows_.own.first <= unfit && unfit < level_rows_.own.last) {
+  if (level_rows_.own.contains(unfit)) {
     T diagonal{};
     copy_bytes(Device{}, &diagonal, device_, rows.diagonal.data() + unfit, sizeof(T));
     known = {static_cast<double>(diagonal), true};

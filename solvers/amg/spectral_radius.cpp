@@ -19,15 +19,19 @@ double PowerMethod<T>::estimate(const CsrView<T>& a, const LevelRows& rows, offs
   SumOfSquares* of_x = squares_.data();
   SumOfSquares* of_y = squares_.data() + 1;
   for (int step = 0; step < steps; ++step) {
-    transform_rows(device_, rows.set(rows.own, entries),
+    if (steps_left_ == 0) {
+      rows.exchange(x_.span());
+      steps_left_ = LevelRows::steps_of_exchange;
+    }
+    transform_rows(device_, rows.set(rows.beside(--steps_left_), entries),
                    PowerStep<T>{.a = pointers_of(a),
                                 .diagonal = diagonal,
                                 .x = x_.data(),
                                 .x_squares = is_warm_ ? of_x : nullptr,
                                 .n = a.rows,
-                                .y = y_.data()},
+                                .y = y_.data(),
+                                .counted = rows.own},
                    of_y);
-    rows.exchange(y_.span());
     if (rows.is_shared()) sum_over(rows, of_y);
     std::swap(x_, y_);
     std::swap(of_x, of_y);

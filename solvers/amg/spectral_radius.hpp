@@ -60,6 +60,7 @@ struct PowerStep {
   const SumOfSquares* x_squares;  ///< null: mean square 1
   std::int64_t n;
   T* y;
+  RowRange counted;  ///< rows of the total
 
   [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return a.offsets; }
   [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t /*row*/) const { return true; }
@@ -71,7 +72,7 @@ struct PowerStep {
     const T d = diagonal[row];
     const T scaled = d > T{0} && mean > 0.0 ? sums.value / d * static_cast<T>(1.0 / std::sqrt(mean)) : T{0};
     y[row] = scaled;
-    total.add(static_cast<double>(scaled));
+    if (counted.contains(row)) total.add(static_cast<double>(scaled));
   }
 };
 
@@ -94,6 +95,7 @@ class PowerMethod {
 
   Device device_;
   bool is_warm_ = false;
+  int steps_left_ = LevelRows::steps_of_exchange;  ///< before an exchange
   Array<T> x_;
   Array<T> y_;
   Array<SumOfSquares> squares_;  ///< of x and of y

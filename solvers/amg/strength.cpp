@@ -16,7 +16,7 @@ MeasuredRows<T> measure_rows(const Device& device, const CsrView<T>& a, const Le
                          Array<T>(a.rows, Init::none, device),
                          {}};
   DeviceValue<RowTotals> totals(device);
-  transform_rows(device, rows.set(rows.held, rows.nnz),
+  transform_rows(device, rows.set(rows.held(), rows.nnz),
                  MeasureRows<T>{.a = pointers_of(a),
                                 .kind = smoother,
                                 .rounding = rounding,
