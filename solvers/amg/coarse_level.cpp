@@ -87,9 +87,8 @@ void AmgSetup<T>::share_next_level(std::size_t level) {
   ranks_->coarsen(aggregates, static_cast<index_t>(rows / aggregates.of_row.size()), coarse_rows);
   ++shared_levels_;
   const RowRange own = ranks_->rows(level);
-  const index_t reach =
-      level_rows_.is_shared() ? level_rows_.reach : ranks_->reach(device_, hierarchy_.levels[level].a->view(), own);
-  prolongator_rows_ = rows_of_prolongator(device_, aggregates, rows, reach, own, ranks_->rows(level + 1), vectors);
+  prolongator_rows_ =
+      rows_of_prolongator(device_, aggregates, rows, level_rows_.reach, own, ranks_->rows(level + 1), vectors);
 }
 
 /// P, R and the Galerkin product. \param smoothed the matrix that smooths T
@@ -141,11 +140,13 @@ std::shared_ptr<const Csr<T>> AmgSetup<T>::multiply_galerkin(std::size_t level) 
   const AmgLevel<T>& here = hierarchy_.levels[level];
   if (level < shared_levels_) {
     const RowRange own = ranks_->rows(level + 1);
-    return std::make_shared<const Csr<T>>(
-        ranks_->gather(galerkin_rows(*here.r, *here.a, *here.p, own.first, own.last, product_options(device_))));
+    return gather_rows(level + 1,
+                       galerkin_rows(*here.r, *here.a, *here.p, own.first, own.last, product_options(device_)));
   }
   const auto a_p = kept.a_p.multiply(here.a, here.p, keeps_structures());
-  return kept.r_ap.multiply(here.r, a_p, keeps_structures());
+  const auto next = kept.r_ap.multiply(here.r, a_p, keeps_structures());
+  level_rows_ = whole_level(next->view());
+  return next;
 }
 
 template class AmgProduct<float>;

@@ -10,6 +10,7 @@
 #include "solvers/amg/row_ops.hpp"
 #include "solvers/amg/spectral_radius.hpp"
 #include "solvers/amg/strength.hpp"
+#include "solvers/distributed/own_rows.hpp"
 #include "solvers/fused/ops.hpp"
 
 namespace tessera::cuda {
@@ -21,6 +22,9 @@ template struct TransformReduce<ColumnBounds>;
 template struct TransformReduce<ShiftColumns>;
 template struct TransformReduce<CopyOffsets>;
 template struct TransformReduce<CopyElements<index_t>>;
+template struct TransformReduce<CopyElements<offset_t>>;
+template struct TransformReduce<FillOffsets>;
+template struct TransformReduce<OwnLengths>;
 template struct TransformReduce<CopyElements<std::uint32_t>>;
 template struct TransformReduce<CopyElements<float>>;
 template struct TransformReduce<CopyElements<double>>;
@@ -46,6 +50,12 @@ template struct TransformReduce<PowerStart<double>>;
 template struct TransformReduce<ProbeVector<float>>;
 template struct TransformReduce<ProbeVector<double>>;
 
+template struct TransformRows<HaloLengths<float>>;
+template struct TransformRows<HaloLengths<double>>;
+template struct TransformRows<JoinOwn<float>>;
+template struct TransformRows<JoinOwn<double>>;
+template struct TransformRows<JoinHalo<float>>;
+template struct TransformRows<JoinHalo<double>>;
 template struct TransformRows<MisNear>;
 template struct TransformRows<MisDecide>;
 template struct TransformRows<JoinRoots>;

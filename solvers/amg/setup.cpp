@@ -5,6 +5,7 @@
 #include "solvers/amg/setup.hpp"
 
 #include "core/borrowed_csr.hpp"
+#include "core/row_slice.hpp"
 #include "solvers/amg/coarsest.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/amg/spectral_radius.hpp"
@@ -48,15 +49,27 @@ std::string not_positive(std::size_t level, std::int64_t row, double diagonal) {
 }  // namespace
 
 template <class T>
-AmgSetup<T>::AmgSetup(const CsrView<T>& a, const AmgOptions& options, const Device& device, SetupRanks<T>* ranks)
-    : options_(options), device_(device), ranks_(ranks), rows_(a.rows) {
+AmgSetup<T>::AmgSetup(const CsrView<T>& a, const AmgOptions& options, const Device& device)
+    : options_(options), device_(device), ranks_(nullptr), rows_(a.rows) {
   if (!a.is_square()) throw DimensionError(fmt::format("AMG needs a square matrix, got {} x {}", a.rows, a.cols));
-  if (a.rows > most_aggregated_rows) {
-    throw NotSupported(fmt::format("AMG aggregates up to 2^30 rows, got {}", a.rows));
+  check();
+  build(&a);
+}
+
+template <class T>
+AmgSetup<T>::AmgSetup(SetupRanks<T>& ranks, index_t rows, const AmgOptions& options, const Device& device)
+    : options_(options), device_(device), ranks_(&ranks), rows_(rows) {
+  check();
+  build(nullptr);
+}
+
+template <class T>
+void AmgSetup<T>::check() {
+  if (rows_ > most_aggregated_rows) {
+    throw NotSupported(fmt::format("AMG aggregates up to 2^30 rows, got {}", rows_));
   }
-  check_amg_options(options, a.rows);
-  filters_ = options.block_size == 1 && options.near_nullspace.empty();
-  build(a);
+  check_amg_options(options_, rows_);
+  filters_ = options_.block_size == 1 && options_.near_nullspace.empty();
 }
 
 template <class T>
@@ -65,15 +78,14 @@ void AmgSetup<T>::refresh(const CsrView<T>& a) {
     throw DimensionError(fmt::format("AMG was set up for {0} x {0}, got {1} x {2}", rows_, a.rows, a.cols));
   }
   is_refresh_ = true;
-  build(a);
+  build(&a);
 }
 
 template <class T>
-void AmgSetup<T>::build(const CsrView<T>& a) {
+void AmgSetup<T>::build(const CsrView<T>* a) {
   clock_.emplace(device_);
   start(a);
   for (std::size_t level = 0;; ++level) {
-    if (level > 0) find_rows(level, hierarchy_.levels[level].a->rows());
     MeasuredRows<T> rows = measure(level);
     if (!is_last(level, level_rows_.rows) && coarsen(level, rows)) continue;
     if (level_rows_.is_shared()) take_all_rows(level, rows);
@@ -86,24 +98,24 @@ void AmgSetup<T>::build(const CsrView<T>& a) {
 
 /// The finest matrix is the caller's, unless plans keep its structure, or ranks take their rows of it.
 template <class T>
-void AmgSetup<T>::start(const CsrView<T>& a) {
-  nnz_ = a.nnz();
+void AmgSetup<T>::start(const CsrView<T>* a) {
   hierarchy_ = AmgHierarchy<T>{device_, {}, {}};
   hierarchy_.levels.emplace_back();
-  find_rows(0, a.rows);
-  const auto finest = [&]() -> Csr<T> {
-    if (ranks_ != nullptr) return level_rows_.is_shared() ? ranks_->finest_rows(level_rows_.held()) : ranks_->finest();
-    Csr<T> borrowed = borrow_csr(a, device_);
-    return keeps_structures() && !is_refresh_ ? borrowed.to(device_) : std::move(borrowed);
-  };
-  hierarchy_.levels.back().a = std::make_shared<const Csr<T>>(finest());
+  if (a == nullptr) {
+    hierarchy_.levels.back().a = gather_rows(0, ranks_->finest_rows());
+  } else {
+    Csr<T> borrowed = borrow_csr(*a, device_);
+    hierarchy_.levels.back().a =
+        std::make_shared<const Csr<T>>(keeps_structures() && !is_refresh_ ? borrowed.to(device_) : std::move(borrowed));
+    level_rows_ = whole_level(*a);
+  }
   info_.levels.clear();
   info_.times = {};
   // A refresh ends where the first set-up did, for the same reason.
   if (!is_refresh_) info_.reason.clear();
   rounding_ = {};
   nullspace_ = NearNullspace<T>{};
-  if (!filters_) find_nullspace(a.rows);
+  if (!filters_) find_nullspace(rows_);
 }
 
 /// A refresh that keeps T needs no near-nullspace.
@@ -139,20 +151,24 @@ bool AmgSetup<T>::is_last(std::size_t level, index_t rows) const {
   return rows <= options_.coarsest_rows || static_cast<int>(level) + 1 >= options_.max_levels;
 }
 
-/// The rows of a level that this rank works on. Where what it holds beside its own does not suffice, take_all_rows()
-/// follows.
+/// A of a level that ranks have formed, as far as this one holds it. Where what it holds beside its own rows does not
+/// suffice, take_all_rows() follows.
 template <class T>
-void AmgSetup<T>::find_rows(std::size_t level, index_t rows) {
-  const offset_t nnz = level == 0 ? nnz_ : hierarchy_.levels[level].a->nnz();
+std::shared_ptr<const Csr<T>> AmgSetup<T>::gather_rows(std::size_t level, const Csr<T>& own) {
+  const Partition& partition = ranks_->partition(level);
+  const index_t rows = partition.rows();
+  const offset_t nnz = ranks_->communicator().sum(ranks_->number(), own.nnz());
   level_rows_ = {.rows = rows, .nnz = nnz, .own = {0, rows}};
-  prolongator_rows_ = level_rows_.own;
-  const bool shares = ranks_ != nullptr && filters_ && level == shared_levels_ && ranks_->may_share(rows);
-  if (!shares || is_last(level, rows)) return;
-  level_rows_.ranks = ranks_;
-  level_rows_.partition = &ranks_->partition(level);
-  level_rows_.own = ranks_->rows(level);
-  level_rows_.reach =
-      level == 0 ? ranks_->finest_reach() : ranks_->reach(device_, hierarchy_.levels[level].a->view(), level_rows_.own);
+  if (ranks_->may_share(rows) && !is_last(level, rows)) {
+    const RowRange range = ranks_->rows(level);
+    level_rows_.reach = ranks_->reach(own, range.first);
+    if (filters_) {
+      level_rows_.own = range;
+      level_rows_.ranks = ranks_;
+      level_rows_.partition = &partition;
+    }
+  }
+  return std::make_shared<const Csr<T>>(ranks_->gather(own, level_rows_.held()));
 }
 
 template <class T>
@@ -209,7 +225,9 @@ void AmgSetup<T>::require_fit(std::size_t level, const MeasuredRows<T>& rows) co
 template <class T>
 void AmgSetup<T>::take_all_rows(std::size_t level, MeasuredRows<T>& rows) {
   AmgLevel<T>& here = hierarchy_.levels[level];
-  if (level == 0) here.a = std::make_shared<const Csr<T>>(ranks_->finest());
+  const RowRange own = level_rows_.own;
+  const RowSlice<T> slice = slice_rows(here.a->view(), device_, own.first, own.size());
+  here.a = std::make_shared<const Csr<T>>(ranks_->gather(borrow_csr(slice.view, device_), {0, level_rows_.rows}));
   level_rows_ = whole_level(here.a->view());
   rows = measure_held(level);
 }
@@ -349,10 +367,17 @@ void AmgSetup<T>::invert_coarsest(const MeasuredRows<T>& rows) {
 /// <A u, v> = <u, A v> for random u and v. R A P is cheaper to test than A, and hardly ever symmetric where A is not.
 template <class T>
 void AmgSetup<T>::test_symmetry() {
-  const AmgLevel<T>& level = hierarchy_.levels[hierarchy_.levels.size() > 1 ? 1 : 0];
+  const std::size_t level = hierarchy_.levels.size() > 1 ? 1 : 0;
+  const CsrView<T> a = hierarchy_.levels[level].a->view();
+  LevelRows rows = whole_level(a);
+  rows.nnz = info_.levels[level].nnz;
+  if (level < shared_levels_) {
+    rows.own = ranks_->rows(level);
+    rows.ranks = ranks_;
+  }
   DeviceValue<AsymmetrySums> sums(device_);
-  transform_rows(device_, all_rows(level.a->view()), AsymmetryProbe<T>{.a = pointers_of(level.a->view())}, sums.data());
-  is_symmetric_ = sums.get().is_rounding(static_cast<double>(std::numeric_limits<T>::epsilon()));
+  transform_rows(device_, rows.set(rows.own, rows.nnz), AsymmetryProbe<T>{.a = pointers_of(a)}, sums.data());
+  is_symmetric_ = rows.sum(sums.get()).is_rounding(static_cast<double>(std::numeric_limits<T>::epsilon()));
   clock_->end(&AmgSetupTimes::check);
 }
 

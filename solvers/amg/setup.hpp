@@ -57,9 +57,10 @@ struct AmgLevelStructure {
 template <class T>
 class AmgSetup {
  public:
-  /// \param a on `device`; with ranks anywhere, as they know it \param ranks that set up the same hierarchy at once, or
-  /// null; not with prepare_refresh \throws as Amg
-  AmgSetup(const CsrView<T>& a, const AmgOptions& options, const Device& device, SetupRanks<T>* ranks = nullptr);
+  /// \param a on `device` \throws as Amg
+  AmgSetup(const CsrView<T>& a, const AmgOptions& options, const Device& device);
+  /// By several ranks at once, without prepare_refresh. \param rows of A \param device of this rank \throws as Amg
+  AmgSetup(SetupRanks<T>& ranks, index_t rows, const AmgOptions& options, const Device& device);
 
   /// New values, with the aggregates of the first set-up. \throws as Amg
   void refresh(const CsrView<T>& a);
@@ -80,11 +81,13 @@ class AmgSetup {
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 
  private:
-  void build(const CsrView<T>& a);
-  void start(const CsrView<T>& a);
+  void check();
+  /// \param a null: of the ranks
+  void build(const CsrView<T>* a);
+  void start(const CsrView<T>* a);
   void find_nullspace(index_t rows);
   [[nodiscard]] bool is_last(std::size_t level, index_t rows) const;
-  void find_rows(std::size_t level, index_t rows);
+  [[nodiscard]] std::shared_ptr<const Csr<T>> gather_rows(std::size_t level, const Csr<T>& own);
   MeasuredRows<T> measure(std::size_t level);
   [[nodiscard]] MeasuredRows<T> measure_held(std::size_t level);
   void require_fit(std::size_t level, const MeasuredRows<T>& rows) const;
@@ -119,7 +122,6 @@ class AmgSetup {
   bool is_refresh_ = false;
   bool is_symmetric_ = false;
   index_t rows_;
-  offset_t nnz_ = 0;
   std::size_t shared_levels_ = 0;      ///< from the finest on; of these each rank forms its rows of P and R
   LevelRows level_rows_;               ///< of the level that is being coarsened
   RowRange prolongator_rows_;          ///< of it, those that are needed

@@ -1,7 +1,7 @@
 /// \file
-/// Ranks that set up one hierarchy of AMG together, each on its own device. Every rank has all aggregates and A of all
-/// levels but the finest; of that, of P and of R, it has the rows that its rows of the next A and of the cycle ask for.
-/// The bits are those of a set-up by one.
+/// Ranks that set up one hierarchy of AMG together, each on its own device. Every rank has all aggregates; of A, P and
+/// R of the levels that they share it has the rows that its rows of the next A and of the cycle ask for. The bits are
+/// those of a set-up by one.
 #pragma once
 
 #include "core/host_device.hpp"
@@ -13,6 +13,7 @@
 #include "tessera/several_devices.hpp"
 #include "tessera/types.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -24,12 +25,8 @@ namespace tessera::detail {
 template <class T>
 class SetupRanks : public RowExchange {
  public:
-  /// The finest matrix, which lies anywhere. Collective; waits.
-  [[nodiscard]] virtual Csr<T> finest() = 0;
-  /// These rows of it, on the device of this rank; others may be empty. Waits.
-  [[nodiscard]] virtual Csr<T> finest_rows(const RowRange& range) = 0;
-  /// Largest distance of its entries from the diagonal. Collective; waits.
-  [[nodiscard]] virtual index_t finest_reach() = 0;
+  /// Rows of this rank of the finest A, on its device. Waits.
+  [[nodiscard]] virtual Csr<T> finest_rows() = 0;
 
   /// Levels with fewer rows are formed by every rank as a whole.
   [[nodiscard]] virtual index_t least_rows() const noexcept = 0;
@@ -38,8 +35,9 @@ class SetupRanks : public RowExchange {
   /// Shares the next level out, so that aggregates lie where their rows lie.
   virtual void coarsen(const Aggregates& aggregates, index_t block, index_t coarse_rows) = 0;
 
-  /// The rows of all ranks, one below the other, on the device of this one. Collective; waits.
-  [[nodiscard]] virtual Csr<T> gather(Csr<T> own) = 0;
+  /// A matrix of the rows of all ranks, one below the other, on the device of this one. Collective; waits. \param range
+  /// of rows that it gets; others are empty
+  [[nodiscard]] virtual Csr<T> gather(const Csr<T>& own, const RowRange& range) = 0;
   /// The aggregates of the first rank. Collective; waits.
   virtual void take_from_first(Aggregates& aggregates) = 0;
 
@@ -47,8 +45,8 @@ class SetupRanks : public RowExchange {
   [[nodiscard]] RowRange rows(std::size_t level) const {
     return {partition(level).first_row(this->number()), partition(level).first_row(this->number() + 1)};
   }
-  /// Largest distance of entries of a matrix, which every rank has, from the diagonal. Collective; waits.
-  [[nodiscard]] index_t reach(const Device& device, const CsrView<T>& a, const RowRange& own) const;
+  /// Largest distance of entries from the diagonal, over all ranks. Collective; waits. \param own rows from `first` on
+  [[nodiscard]] index_t reach(const Csr<T>& own, index_t first) const;
   /// Whether a level may be shared out, before its aggregates are known.
   [[nodiscard]] bool may_share(index_t rows) const { return shares(rows, partition(0).parts()); }
   /// Whether a level is shared out: large enough, and every rank gets a row of the next.
@@ -77,6 +75,14 @@ struct CopyElements {
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { to[i] = from[i]; }
 };
 
+/// One offset for several rows.
+struct FillOffsets {
+  using Sums = NoSum;
+  offset_t* to;
+  offset_t value;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { to[i] = value; }
+};
+
 /// Offsets of the rows of a rank become those of the whole.
 struct CopyOffsets {
   using Sums = NoSum;
@@ -103,11 +109,10 @@ struct Bandwidth {
   using Sums = IndexRange;
   const offset_t* offsets;
   const index_t* columns;
-  index_t first = 0;  ///< of the rows
-  TESSERA_HOST_DEVICE void operator()(std::int64_t index, IndexRange& range) const {
-    const std::int64_t row = first + index;
+  index_t first = 0;  ///< number of the first row
+  TESSERA_HOST_DEVICE void operator()(std::int64_t row, IndexRange& range) const {
     if (offsets[row] == offsets[row + 1]) return;
-    const auto i = static_cast<index_t>(row);
+    const auto i = static_cast<index_t>(first + row);
     const index_t before = i - columns[offsets[row]];
     const index_t behind = columns[offsets[row + 1] - 1] - i;
     range.most = before > range.most ? before : range.most;
@@ -122,10 +127,9 @@ struct PlaceOffsets {
   const offset_t* from;
   offset_t* to;
   RowRange rows;
-  offset_t begin = 0;  ///< `from` of the first row
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
     const std::int64_t within = i < rows.first ? 0 : i > rows.last ? rows.last - rows.first : i - rows.first;
-    to[i] = from[within] - begin;
+    to[i] = from[within];
   }
 };
 
@@ -135,18 +139,12 @@ struct PlaceOffsets {
 [[nodiscard]] RowRange rows_of_prolongator(const Device& device, const Aggregates& aggregates, index_t rows,
                                            index_t reach, RowRange fine, RowRange coarse, index_t vectors);
 
-/// Largest distance of entries of rows from the diagonal. O(rows); waits. \param a on `device`
 template <class T>
-[[nodiscard]] IndexRange bandwidth(const Device& device, const CsrView<T>& a, const RowRange& rows) {
-  return fused::transform_reduce(
-      device, rows.size(),
-      Bandwidth{.offsets = a.row_offsets.data(), .columns = a.columns.data(), .first = rows.first});
-}
-
-template <class T>
-index_t SetupRanks<T>::reach(const Device& device, const CsrView<T>& a, const RowRange& own) const {
-  const IndexRange of_all = this->communicator().sum(this->number(), bandwidth(device, a, own));
-  return of_all.most < 0 ? 0 : of_all.most;
+index_t SetupRanks<T>::reach(const Csr<T>& own, index_t first) const {
+  const IndexRange of_rank = fused::transform_reduce(
+      own.device(), own.rows(),
+      Bandwidth{.offsets = own.row_offsets().data(), .columns = own.columns().data(), .first = first});
+  return std::max<index_t>(this->communicator().sum(this->number(), of_rank).most, 0);
 }
 
 /// A matrix with these rows, and empty ones beside them: its slices and products are those of the whole, where no other

@@ -6,6 +6,7 @@
 #include "solvers/amg/probe.hpp"
 #include "solvers/distributed/amg_cycle.hpp"
 #include "solvers/distributed/amg_setup_ranks.hpp"
+#include "solvers/distributed/matrix.hpp"
 #include "solvers/distributed/solve_on_ranks.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 #include "solvers/fused/vector_ops.hpp"
@@ -105,27 +106,29 @@ struct DistributedAmg<T>::Impl {
   DistributedAmgInfo info = {};
   std::vector<std::unique_ptr<AmgOfRank<T>>> ranks = {};
 
-  /// Of one set-up, or of a set-up by every GPU: all have the same bits. GPUs that reach each other share its work.
-  void set_up(const Csr<T>& matrix, const AmgOptions& options, index_t least_rows) {
+  /// Of one set-up, or of a set-up by every GPU: all have the same bits. GPUs that reach each other share its work, and
+  /// begin with the rows that they have of A.
+  void set_up(const DistributedMatrix<T>& A, const Csr<T>& matrix, const AmgOptions& options, index_t least_rows) {
     const Stopwatch watch;
-    const auto set_up_on = [&](const Csr<T>& here, const Device& device, detail::SetupRanks<T>* together) {
-      return detail::set_up_shared(here.view(), options, device, partition, least_rows, together);
+    const auto set_up_on = [&](const Csr<T>& here, const Device& device) {
+      return detail::set_up_shared(here.view(), options, device, partition, least_rows);
     };
     ranks.resize(static_cast<std::size_t>(group.size()));
     ColumnsOfRanks all;
     if (group.device(0).is_host()) {
       const Csr<T> here = brought_to(matrix, Device{});
-      SharedHierarchy<T> hierarchy = set_up_on(here, set_up_device(group), nullptr);
+      SharedHierarchy<T> hierarchy = set_up_on(here, set_up_device(group));
       note(hierarchy, watch);
       group.impl()->run([&](int rank) { take_share(rank, hierarchy, options, all); });
     } else {
       if (!matrix.device().is_host()) synchronize(matrix.device());
       group.impl()->run([&](int rank) {
         const Device device = group.device(rank);
-        detail::GpuSetupRanks<T> together(group, rank, matrix, partition, least_rows);
         const bool shares = group.has_peer_access();
-        const Csr<T> here = shares ? detail::borrow_csr(matrix.view(), matrix.device()) : brought_to(matrix, device);
-        SharedHierarchy<T> hierarchy = set_up_on(here, device, shares ? &together : nullptr);
+        detail::GroupSetupRanks<T> together(group, rank, A.impl().product(rank), partition, least_rows);
+        const Csr<T> here = shares ? Csr<T>() : brought_to(matrix, device);
+        SharedHierarchy<T> hierarchy =
+            shares ? detail::set_up_shared(together, options, device) : set_up_on(here, device);
         if (rank == 0) note(hierarchy, watch);
         if (rank == 0) info.exchange_ms = together.exchange_ms();
         take_share(rank, hierarchy, options, all);
@@ -216,7 +219,7 @@ DistributedAmg<T>::DistributedAmg(const DistributedMatrix<T>& A, const Csr<T>& m
     : impl_((check_arguments(A, matrix, options, sharing), new Impl{.group = A.group(), .partition = A.partition()})) {
   AmgOptions own = options;
   own.prepare_refresh = false;
-  impl_->set_up(matrix, own, sharing.least_rows);
+  impl_->set_up(A, matrix, own, sharing.least_rows);
 }
 
 template <class T>

@@ -66,33 +66,50 @@ Partition partition_of_coarse(const Partition& fine, const Array<index_t>& aggre
   return Partition(std::move(first_rows));
 }
 
-template <class T>
-SharedHierarchy<T> set_up_shared(const CsrView<T>& matrix, const AmgOptions& options, const Device& device,
-                                 const Partition& finest, index_t least_rows, SetupRanks<T>* ranks) {
-  AmgSetup<T> setup(matrix, options, device, ranks);
+namespace {
+
+/// \param next partition of the level after one that is shared out; called level by level, from the finest on
+template <class T, class Next>
+SharedHierarchy<T> shared_out(AmgSetup<T>& setup, const Partition& finest, index_t least_rows, const Next& next) {
   SharedHierarchy<T> result{setup.take_hierarchy(), {finest}, 0, setup.info(), setup.is_symmetric()};
-  const std::vector<AmgLevel<T>>& levels = result.whole.levels;
   std::size_t& shared = result.shared_levels;
-  while (shared < levels.size() && is_shared(result.whole, shared, least_rows, finest.parts())) {
-    if (++shared == levels.size()) break;
-    if (ranks != nullptr) {
-      result.partitions.push_back(ranks->partition(shared));
-      continue;
-    }
-    const Aggregates& aggregates = setup.structures()[shared - 1].aggregates;
-    const auto nodes = static_cast<index_t>(std::max<std::int64_t>(aggregates.of_row.size(), 1));
-    const index_t block = levels[shared - 1].a->rows() / nodes;
-    result.partitions.push_back(partition_of_coarse(result.partitions.back(), aggregates.of_row, block,
-                                                    aggregates.count, levels[shared].a->rows()));
+  while (shared < result.whole.levels.size() && is_shared(result.whole, shared, least_rows, finest.parts())) {
+    if (++shared == result.whole.levels.size()) break;
+    result.partitions.push_back(next(result, shared));
   }
   return result;
+}
+
+}  // namespace
+
+template <class T>
+SharedHierarchy<T> set_up_shared(const CsrView<T>& matrix, const AmgOptions& options, const Device& device,
+                                 const Partition& finest, index_t least_rows) {
+  AmgSetup<T> setup(matrix, options, device);
+  return shared_out(setup, finest, least_rows, [&](const SharedHierarchy<T>& hierarchy, std::size_t level) {
+    const std::vector<AmgLevel<T>>& levels = hierarchy.whole.levels;
+    const Aggregates& aggregates = setup.structures()[level - 1].aggregates;
+    const auto nodes = static_cast<index_t>(std::max<std::int64_t>(aggregates.of_row.size(), 1));
+    const index_t block = levels[level - 1].a->rows() / nodes;
+    return partition_of_coarse(hierarchy.partitions.back(), aggregates.of_row, block, aggregates.count,
+                               levels[level].a->rows());
+  });
+}
+
+template <class T>
+SharedHierarchy<T> set_up_shared(SetupRanks<T>& ranks, const AmgOptions& options, const Device& device) {
+  AmgSetup<T> setup(ranks, ranks.partition(0).rows(), options, device);
+  return shared_out(setup, ranks.partition(0), ranks.least_rows(),
+                    [&](const SharedHierarchy<T>& /*hierarchy*/, std::size_t level) { return ranks.partition(level); });
 }
 
 template struct SharedHierarchy<float>;
 template struct SharedHierarchy<double>;
 template SharedHierarchy<float> set_up_shared(const CsrView<float>&, const AmgOptions&, const Device&, const Partition&,
-                                              index_t, SetupRanks<float>*);
+                                              index_t);
 template SharedHierarchy<double> set_up_shared(const CsrView<double>&, const AmgOptions&, const Device&,
-                                               const Partition&, index_t, SetupRanks<double>*);
+                                               const Partition&, index_t);
+template SharedHierarchy<float> set_up_shared(SetupRanks<float>&, const AmgOptions&, const Device&);
+template SharedHierarchy<double> set_up_shared(SetupRanks<double>&, const AmgOptions&, const Device&);
 
 }  // namespace tessera::detail

@@ -23,8 +23,8 @@ namespace tessera::detail {
 
 template <class T>
 struct SharedHierarchy {
-  /// Its finest A is the caller's. After a set-up by ranks the finest A, P and R of shared levels have the rows of this
-  /// rank, and some beside them.
+  /// Its finest A is the caller's, if one device has set it up. After a set-up by ranks A, P and R of shared levels
+  /// have the rows of this rank, and some beside them.
   AmgHierarchy<T> whole;
   std::vector<Partition> partitions;  ///< of the levels that are shared out and, where there is one, of the next
   std::size_t shared_levels = 0;      ///< 0: every rank has the whole hierarchy
@@ -34,13 +34,14 @@ struct SharedHierarchy {
   [[nodiscard]] bool has_replicated() const noexcept { return shared_levels < whole.levels.size(); }
 };
 
-/// Sets up a hierarchy as Amg does, with the same bits. \param matrix on `device`, where set-up runs, or anywhere with
-/// ranks that take their rows of it; outlives the result \param finest partition of the rows \param least_rows of a
-/// level that is shared out \param ranks that set up the same hierarchy at once, or null \throws as Amg
+/// Sets up a hierarchy as Amg does, with the same bits. \param matrix on `device`, where set-up runs; outlives the
+/// result \param finest partition of the rows \param least_rows of a level that is shared out \throws as Amg
 template <class T>
 [[nodiscard]] SharedHierarchy<T> set_up_shared(const CsrView<T>& matrix, const AmgOptions& options,
-                                               const Device& device, const Partition& finest, index_t least_rows,
-                                               SetupRanks<T>* ranks = nullptr);
+                                               const Device& device, const Partition& finest, index_t least_rows);
+/// By ranks at once. \param device of this rank
+template <class T>
+[[nodiscard]] SharedHierarchy<T> set_up_shared(SetupRanks<T>& ranks, const AmgOptions& options, const Device& device);
 
 }  // namespace tessera::detail
 

@@ -2,10 +2,8 @@
 /// memory of the others, after all have formed theirs.
 #include "solvers/distributed/amg_setup_ranks.hpp"
 
-#include "core/borrowed_csr.hpp"
-#include "core/row_slice.hpp"
-#include "solvers/amg/galerkin_rows.hpp"
 #include "solvers/distributed/amg_hierarchy.hpp"
+#include "solvers/distributed/own_rows.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 #include "tessera/array.hpp"
 
@@ -30,75 +28,102 @@ struct FormedRows {
   const T* values;
 };
 
-/// \param values none of a pattern
-template <class T>
-Csr<T> make_csr(bool is_pattern, index_t rows, index_t cols, Array<offset_t> offsets, Array<index_t> columns,
-                Array<T> values) {
-  if (is_pattern) return Csr<T>::pattern(rows, cols, std::move(offsets), std::move(columns), Check::trusted);
-  return Csr<T>(rows, cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
-}
-
 template <class E>
 void copy_from(const Device& here, std::int64_t count, const E* from, E* to) {
   fused::transform_reduce(here, count, CopyElements<E>{from, to});
 }
 
+/// Rows of a rank within a range.
+template <class T>
+struct RowsOfRank {
+  const FormedRows<T>* formed;
+  RowRange rows;        ///< of the whole
+  index_t first;        ///< of them, among those of the rank
+  offset_t begin, end;  ///< their entries
+};
+
+/// Who has rows of a range, in their order. Waits.
+template <class T>
+std::vector<RowsOfRank<T>> rows_within(const Device& here, const std::vector<FormedRows<T>>& formed,
+                                       const RowRange& range) {
+  std::vector<RowsOfRank<T>> result;
+  Array<offset_t> ends(2 * static_cast<std::int64_t>(formed.size()), Init::none, here);
+  index_t row = 0;
+  for (const FormedRows<T>& each : formed) {
+    const RowRange rows{std::max(range.first, row), std::min(range.last, row + each.rows)};
+    if (rows.first < rows.last) {
+      offset_t* const to = ends.data() + 2 * result.size();
+      copy_from(here, 1, each.offsets + (rows.first - row), to);
+      copy_from(here, 1, each.offsets + (rows.last - row), to + 1);
+      result.push_back({&each, rows, rows.first - row, 0, 0});
+    }
+    row += each.rows;
+  }
+  std::vector<offset_t> on_host(2 * result.size());
+  copy_bytes(Device{}, on_host.data(), here, ends.data(), on_host.size() * sizeof(offset_t));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i].begin = on_host[2 * i];
+    result[i].end = on_host[2 * i + 1];
+  }
+  return result;
+}
+
 }  // namespace
 
 template <class T>
-Stopwatch GpuSetupRanks<T>::begin() const {
+Stopwatch GroupSetupRanks<T>::begin() const {
   synchronize(group_.device(rank_));
   return {};
 }
 
 template <class T>
-void GpuSetupRanks<T>::end(const Stopwatch& watch) {
+void GroupSetupRanks<T>::end(const Stopwatch& watch) {
   synchronize(group_.device(rank_));
   communicator().wait(rank_);
   exchange_ms_ += watch.milliseconds();
 }
 
 template <class T>
-Csr<T> GpuSetupRanks<T>::gather(Csr<T> own) {
+Csr<T> GroupSetupRanks<T>::gather(const Csr<T>& own, const RowRange& range) {
   const Device here = group_.device(rank_);
   const Stopwatch watch = begin();
-  std::vector<FormedRows<T>> all(static_cast<std::size_t>(size()));
+  std::vector<FormedRows<T>> formed(static_cast<std::size_t>(size()));
   communicator().gather(
       rank_, FormedRows<T>{own.rows(), own.nnz(), own.row_offsets().data(), own.columns().data(), own.values().data()},
-      std::span(all));
+      std::span(formed));
   index_t rows = 0;
+  for (const FormedRows<T>& each : formed) rows += each.rows;
+  const std::vector<RowsOfRank<T>> parts = rows_within(here, formed, range);
   offset_t nnz = 0;
-  for (const FormedRows<T>& each : all) {
-    rows += each.rows;
-    nnz += each.nnz;
-  }
+  for (const RowsOfRank<T>& part : parts) nnz += part.end - part.begin;
   Array<offset_t> offsets(std::int64_t{rows} + 1, Init::none, here);
   Array<index_t> columns(nnz, Init::none, here);
   Array<T> values(own.is_pattern() ? 0 : nnz, Init::none, here);
-  rows = 0;
-  nnz = 0;
-  for (int other = 0; other < size(); ++other) {
-    const FormedRows<T>& formed = all[static_cast<std::size_t>(other)];
-    // The last offset of a part is the first of the next.
-    fused::transform_reduce(here, std::int64_t{formed.rows} + 1,
-                            CopyOffsets{formed.offsets, offsets.data() + rows, nnz});
-    copy_from(here, formed.nnz, formed.columns, columns.data() + nnz);
-    if (!own.is_pattern()) copy_from(here, formed.nnz, formed.values, values.data() + nnz);
-    rows += formed.rows;
-    nnz += formed.nnz;
+  fused::transform_reduce(here, range.first, FillOffsets{offsets.data(), 0});
+  fused::transform_reduce(here, std::int64_t{rows} + 1 - range.last, FillOffsets{offsets.data() + range.last, nnz});
+  offset_t at = 0;
+  for (const RowsOfRank<T>& part : parts) {
+    fused::transform_reduce(
+        here, part.rows.size(),
+        CopyOffsets{part.formed->offsets + part.first, offsets.data() + part.rows.first, at - part.begin});
+    copy_from(here, part.end - part.begin, part.formed->columns + part.begin, columns.data() + at);
+    if (!own.is_pattern()) copy_from(here, part.end - part.begin, part.formed->values + part.begin, values.data() + at);
+    at += part.end - part.begin;
   }
   end(watch);
-  return make_csr(own.is_pattern(), rows, own.cols(), std::move(offsets), std::move(columns), std::move(values));
+  if (own.is_pattern())
+    return Csr<T>::pattern(rows, own.cols(), std::move(offsets), std::move(columns), Check::trusted);
+  return Csr<T>(rows, own.cols(), std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 
 template <class T>
-void GpuSetupRanks<T>::coarsen(const Aggregates& aggregates, index_t block, index_t coarse_rows) {
+void GroupSetupRanks<T>::coarsen(const Aggregates& aggregates, index_t block, index_t coarse_rows) {
   partitions_.push_back(
       partition_of_coarse(partitions_.back(), aggregates.of_row, block, aggregates.count, coarse_rows));
 }
 
 template <class T>
-void GpuSetupRanks<T>::exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t reach) {
+void GroupSetupRanks<T>::exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t reach) {
   const Device here = group_.device(rank_);
   const Stopwatch watch = begin();
   std::vector<const std::uint32_t*> all(static_cast<std::size_t>(size()));
@@ -117,56 +142,8 @@ void GpuSetupRanks<T>::exchange(void* values, std::size_t element_bytes, const P
 }
 
 template <class T>
-Device GpuSetupRanks<T>::home() const {
-  return matrix_.device().is_host() ? share_of_host(size()) : Device::cuda(matrix_.device().ordinal());
-}
-
-/// From the host, every rank brings its rows, and gets those of the others from them.
-template <class T>
-Csr<T> GpuSetupRanks<T>::finest() {
-  const Device here = group_.device(rank_);
-  if (matrix_.device() == here) return borrow_csr(matrix_.view(), here);
-  if (!matrix_.device().is_host()) return borrow_csr(matrix_.view(), home()).to(here);
-  const RowRange own = this->rows(0);
-  const RowSlice<T> slice = slice_rows(matrix_.view(), Device{}, own.first, own.size());
-  return gather(borrow_csr(slice.view, Device{}).to(here));
-}
-
-template <class T>
-Csr<T> GpuSetupRanks<T>::finest_rows(const RowRange& range) {
-  const Device here = group_.device(rank_);
-  if (matrix_.device() == here) return borrow_csr(matrix_.view(), here);
-  const Device there = home();
-  const offset_t* const from = matrix_.row_offsets().data() + range.first;
-  offset_t begin = 0;
-  copy_bytes(Device{}, &begin, there, from, sizeof(begin));
-  const offset_t nnz = entries_of(there, matrix_.row_offsets().span(), range);
-  Array<offset_t> part(std::int64_t{range.size()} + 1, Init::none, here);
-  copy_bytes(here, part.data(), there, from, part.bytes());
-  Array<offset_t> offsets(std::int64_t{matrix_.rows()} + 1, Init::none, here);
-  fused::transform_reduce(here, offsets.size(),
-                          PlaceOffsets{.from = part.data(), .to = offsets.data(), .rows = range, .begin = begin});
-  Array<index_t> columns(nnz, Init::none, here);
-  copy_bytes(here, columns.data(), there, matrix_.columns().data() + begin, columns.bytes());
-  Array<T> values(matrix_.is_pattern() ? 0 : nnz, Init::none, here);
-  if (!values.empty()) copy_bytes(here, values.data(), there, matrix_.values().data() + begin, values.bytes());
-  return make_csr(matrix_.is_pattern(), matrix_.rows(), matrix_.cols(), std::move(offsets), std::move(columns),
-                  std::move(values));
-}
-
-/// From the first rank for all, where the matrix lies on a GPU.
-template <class T>
-index_t GpuSetupRanks<T>::finest_reach() {
-  const bool is_on_host = matrix_.device().is_host();
-  IndexRange range;
-  if (is_on_host) {
-    range = bandwidth(home(), matrix_.view(), this->rows(0));
-  } else if (rank_ == 0) {
-    const Device first = group_.device(0);
-    range = bandwidth(matrix_.device() == first ? first : home(), matrix_.view(), {0, matrix_.rows()});
-  }
-  range = communicator().sum(rank_, range);
-  return range.most < 0 ? 0 : range.most;
+Csr<T> GroupSetupRanks<T>::finest_rows() {
+  return own_rows(product_.local(), this->rows(0).first, partitions_[0].rows());
 }
 
 namespace {
@@ -182,7 +159,7 @@ struct FoundAggregates {
 }  // namespace
 
 template <class T>
-void GpuSetupRanks<T>::take_from_first(Aggregates& aggregates) {
+void GroupSetupRanks<T>::take_from_first(Aggregates& aggregates) {
   const Device here = group_.device(rank_);
   const Stopwatch watch = begin();
   const auto found =
@@ -196,7 +173,7 @@ void GpuSetupRanks<T>::take_from_first(Aggregates& aggregates) {
   end(watch);
 }
 
-template class GpuSetupRanks<float>;
-template class GpuSetupRanks<double>;
+template class GroupSetupRanks<float>;
+template class GroupSetupRanks<double>;
 
 }  // namespace tessera::detail

@@ -7,6 +7,7 @@
 #include "core/stopwatch.hpp"
 #include "solvers/amg/setup_ranks.hpp"
 #include "solvers/distributed/group.hpp"
+#include "solvers/distributed/product.hpp"
 #include "tessera/several_devices.hpp"
 
 #include <cstddef>
@@ -18,27 +19,25 @@
 namespace tessera::detail {
 
 template <class T>
-class GpuSetupRanks final : public SetupRanks<T> {
+class GroupSetupRanks final : public SetupRanks<T> {
  public:
-  /// \param matrix the finest one, on the host or any GPU, without work under way; it outlives the ranks \param finest
-  /// partition of its rows
-  GpuSetupRanks(DeviceGroup group, int rank, const Csr<T>& matrix, Partition finest, index_t least_rows)
+  /// \param product of the rank by the finest A; it outlives the ranks \param finest partition of the rows
+  GroupSetupRanks(DeviceGroup group, int rank, const DistributedProduct<T>& product, Partition finest,
+                  index_t least_rows)
       : group_(std::move(group)),
         rank_(rank),
-        matrix_(matrix),
+        product_(product),
         least_rows_(least_rows),
         partitions_{std::move(finest)} {}
 
   [[nodiscard]] int number() const noexcept override { return rank_; }
   [[nodiscard]] Communicator& communicator() const override { return *group_.impl()->communicator; }
   void exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t reach) override;
-  [[nodiscard]] Csr<T> finest() override;
-  [[nodiscard]] Csr<T> finest_rows(const RowRange& range) override;
-  [[nodiscard]] index_t finest_reach() override;
+  [[nodiscard]] Csr<T> finest_rows() override;
   [[nodiscard]] index_t least_rows() const noexcept override { return least_rows_; }
   [[nodiscard]] const Partition& partition(std::size_t level) const override { return partitions_[level]; }
   void coarsen(const Aggregates& aggregates, index_t block, index_t coarse_rows) override;
-  [[nodiscard]] Csr<T> gather(Csr<T> own) override;
+  [[nodiscard]] Csr<T> gather(const Csr<T>& own, const RowRange& range) override;
   void take_from_first(Aggregates& aggregates) override;
   /// Of these calls, without the work that was under way before.
   [[nodiscard]] double exchange_ms() const noexcept { return exchange_ms_; }
@@ -48,19 +47,16 @@ class GpuSetupRanks final : public SetupRanks<T> {
   [[nodiscard]] Stopwatch begin() const;
   void end(const Stopwatch& watch);
   [[nodiscard]] int size() const noexcept { return group_.size(); }
-  /// Where the finest matrix lies. A GPU in another context: its ranks, which work there already, do not wait for
-  /// copies.
-  [[nodiscard]] Device home() const;
 
   DeviceGroup group_;
   int rank_;
-  const Csr<T>& matrix_;
+  const DistributedProduct<T>& product_;
   index_t least_rows_;
   std::deque<Partition> partitions_;  ///< levels refer to them
   double exchange_ms_ = 0.0;
 };
 
-extern template class GpuSetupRanks<float>;
-extern template class GpuSetupRanks<double>;
+extern template class GroupSetupRanks<float>;
+extern template class GroupSetupRanks<double>;
 
 }  // namespace tessera::detail

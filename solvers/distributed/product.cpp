@@ -56,6 +56,7 @@ template <class T>
 LocalMatrix<T>::LocalMatrix(RowBlock<T> block, const SpmvOptions& options, const Device& alone)
     : diagonal(std::move(block.diagonal), options_of_rank(options, alone)),
       boundary_rows(block.boundary_rows.to(alone)),
+      halo_columns(Array<index_t>::copy_of(block.halo, alone)),
       halo(static_cast<std::int64_t>(block.halo.size()), Init::zero, alone),
       halo_product(boundary_rows.size(), Init::zero, alone) {
   if (!halo.empty()) off_diagonal.emplace(std::move(block.off_diagonal), options_of_rank(options, alone));
@@ -77,8 +78,8 @@ std::uint64_t LocalMatrix<T>::bytes() const {
     const CsrView<T> a = plan.matrix();
     return plan.info().bytes + a.row_offsets.size_bytes() + a.columns.size_bytes() + a.values.size_bytes();
   };
-  return of_plan(diagonal) + (off_diagonal ? of_plan(*off_diagonal) : 0) + boundary_rows.bytes() + halo.bytes() +
-         halo_product.bytes();
+  return of_plan(diagonal) + (off_diagonal ? of_plan(*off_diagonal) : 0) + boundary_rows.bytes() +
+         halo_columns.bytes() + halo.bytes() + halo_product.bytes();
 }
 
 template <class T>

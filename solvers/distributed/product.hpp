@@ -35,6 +35,7 @@ struct LocalMatrix {
   SpmvPlan<T> diagonal;
   std::optional<SpmvPlan<T>> off_diagonal;  ///< none where the rank needs no halo
   Array<index_t> boundary_rows;
+  Array<index_t> halo_columns;  ///< of the matrix
   mutable Array<T> halo;
   mutable Array<T> halo_product;  ///< z
 };
