@@ -83,8 +83,10 @@ Csr<T> LevelColumnFinder::rows(const CsrView<T>& matrix, index_t first_row, inde
   Array<index_t> own(nnz, Init::none, device_);
   renumber(slice.view.columns, own.span());
   if (matrix.is_pattern()) return Csr<T>::pattern(rows, cols, std::move(slice.offsets), std::move(own), Check::trusted);
-  Array<T> values(nnz, Init::none, device_);
-  copy_bytes(device_, values.data(), device_, slice.view.values.data(), values.bytes());
+  // A cycle on a GPU copies them into its layout; one on hosts keeps the matrix.
+  const std::span<T> in_place{const_cast<T*>(slice.view.values.data()), static_cast<std::size_t>(nnz)};
+  Array<T> values =
+      device_.is_host() ? Array<T>::copy_of(slice.view.values) : Array<T>::adopt(in_place, nullptr, device_);
   return Csr<T>(rows, cols, std::move(slice.offsets), std::move(own), std::move(values), Check::trusted);
 }
 

@@ -37,7 +37,7 @@ class LevelColumnFinder {
   [[nodiscard]] LevelColumns number();
 
   /// Rows [first_row, last_row) of a matrix that was marked, or has own columns alone. After number(). O(nnz of the
-  /// rows) \param cols LevelColumns::size()
+  /// rows) \param matrix on a GPU it outlives the rows, which have its values \param cols LevelColumns::size()
   template <class T>
   [[nodiscard]] Csr<T> rows(const CsrView<T>& matrix, index_t first_row, index_t last_row, index_t cols) const;
 
