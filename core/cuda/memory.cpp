@@ -101,6 +101,15 @@ void copy_bytes(const Device& to, void* target, const Device& from, const void* 
   order(to, from);
 }
 
+void copy_from_peer(const Device& to, void* target, int ordinal, const void* source, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  const Context& context = Context::of(to);
+  const DeviceGuard current(to);
+  check(ordinal == to.ordinal() ? cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, context.stream())
+                                : cudaMemcpyPeerAsync(target, to.ordinal(), source, ordinal, bytes, context.stream()),
+        fmt::format("copying {} bytes from cuda:{} to {}", bytes, ordinal, to.name()));
+}
+
 std::uint64_t available_bytes(const Device& device) {
   const Context& context = Context::of(device);
   const DeviceGuard current(device);

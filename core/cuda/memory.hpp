@@ -19,6 +19,9 @@ void zero_bytes(const Device& device, void* data, std::uint64_t bytes);
 /// Copies between the host and a GPU, on one GPU, or between two. A copy from or to the host is complete on return;
 /// others run in the stream of `to`, and later work of `from` waits for them. \throws CudaError
 void copy_bytes(const Device& to, void* target, const Device& from, const void* source, std::uint64_t bytes);
+/// Copies from memory of a GPU that opened it to `to`, in the stream of `to`; what it reads is complete, no stream of
+/// the other GPU takes part. \throws CudaError
+void copy_from_peer(const Device& to, void* target, int ordinal, const void* source, std::uint64_t bytes);
 /// Bytes that can be allocated: free ones of the device and unused ones of the pool. \throws CudaError
 [[nodiscard]] std::uint64_t available_bytes(const Device& device);
 /// Whether kernels on the device may read and write at an address: memory of that GPU, or host memory registered with

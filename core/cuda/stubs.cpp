@@ -34,6 +34,10 @@ void copy_bytes(const Device& to, void* /*target*/, const Device& from, const vo
                 std::uint64_t /*bytes*/) {
   refuse(to.is_host() ? from : to);
 }
+void copy_from_peer(const Device& to, void* /*target*/, int /*ordinal*/, const void* /*source*/,
+                    std::uint64_t /*bytes*/) {
+  refuse(to);
+}
 
 std::uint64_t available_bytes(const Device& device) { refuse(device); }
 

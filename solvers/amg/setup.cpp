@@ -102,7 +102,8 @@ void AmgSetup<T>::start(const CsrView<T>* a) {
   hierarchy_ = AmgHierarchy<T>{device_, {}, {}};
   hierarchy_.levels.emplace_back();
   if (a == nullptr) {
-    hierarchy_.levels.back().a = gather_rows(0, ranks_->finest_rows());
+    find_rows(0, ranks_->finest_nnz(), [this] { return ranks_->finest_reach(); });
+    hierarchy_.levels.back().a = std::make_shared<const Csr<T>>(ranks_->gather_finest(level_rows_.held()));
   } else {
     Csr<T> borrowed = borrow_csr(*a, device_);
     hierarchy_.levels.back().a =
@@ -151,23 +152,27 @@ bool AmgSetup<T>::is_last(std::size_t level, index_t rows) const {
   return rows <= options_.coarsest_rows || static_cast<int>(level) + 1 >= options_.max_levels;
 }
 
-/// A of a level that ranks have formed, as far as this one holds it. Where what it holds beside its own rows does not
-/// suffice, take_all_rows() follows.
+/// The rows of a level that this rank works on. Where what it holds beside its own does not suffice, take_all_rows()
+/// follows.
 template <class T>
-std::shared_ptr<const Csr<T>> AmgSetup<T>::gather_rows(std::size_t level, const Csr<T>& own) {
+template <class Reach>
+void AmgSetup<T>::find_rows(std::size_t level, offset_t nnz, const Reach& reach) {
   const Partition& partition = ranks_->partition(level);
   const index_t rows = partition.rows();
-  const offset_t nnz = ranks_->communicator().sum(ranks_->number(), own.nnz());
   level_rows_ = {.rows = rows, .nnz = nnz, .own = {0, rows}};
-  if (ranks_->may_share(rows) && !is_last(level, rows)) {
-    const RowRange range = ranks_->rows(level);
-    level_rows_.reach = ranks_->reach(own, range.first);
-    if (filters_) {
-      level_rows_.own = range;
-      level_rows_.ranks = ranks_;
-      level_rows_.partition = &partition;
-    }
-  }
+  if (!ranks_->may_share(rows) || is_last(level, rows)) return;
+  level_rows_.reach = reach();
+  if (!filters_) return;
+  level_rows_.own = ranks_->rows(level);
+  level_rows_.ranks = ranks_;
+  level_rows_.partition = &partition;
+}
+
+/// A of a level that ranks have formed, as far as this one holds it.
+template <class T>
+std::shared_ptr<const Csr<T>> AmgSetup<T>::gather_rows(std::size_t level, const Csr<T>& own) {
+  find_rows(level, ranks_->communicator().sum(ranks_->number(), own.nnz()),
+            [&] { return ranks_->reach(own, ranks_->rows(level).first); });
   return std::make_shared<const Csr<T>>(ranks_->gather(own, level_rows_.held()));
 }
 

@@ -88,6 +88,9 @@ class AmgSetup {
   void find_nullspace(index_t rows);
   [[nodiscard]] bool is_last(std::size_t level, index_t rows) const;
   [[nodiscard]] std::shared_ptr<const Csr<T>> gather_rows(std::size_t level, const Csr<T>& own);
+  /// \param reach of A, asked for if ranks may share the level
+  template <class Reach>
+  void find_rows(std::size_t level, offset_t nnz, const Reach& reach);
   MeasuredRows<T> measure(std::size_t level);
   [[nodiscard]] MeasuredRows<T> measure_held(std::size_t level);
   void require_fit(std::size_t level, const MeasuredRows<T>& rows) const;

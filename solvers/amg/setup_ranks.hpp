@@ -25,8 +25,11 @@ namespace tessera::detail {
 template <class T>
 class SetupRanks : public RowExchange {
  public:
-  /// Rows of this rank of the finest A, on its device. Waits.
-  [[nodiscard]] virtual Csr<T> finest_rows() = 0;
+  /// The finest A, of which each rank has its rows: entries of all, largest distance of one from the diagonal, and rows
+  /// as gather(). Collective; waits.
+  [[nodiscard]] virtual offset_t finest_nnz() = 0;
+  [[nodiscard]] virtual index_t finest_reach() = 0;
+  [[nodiscard]] virtual Csr<T> gather_finest(const RowRange& range) = 0;
 
   /// Levels with fewer rows are formed by every rank as a whole.
   [[nodiscard]] virtual index_t least_rows() const noexcept = 0;

@@ -125,7 +125,7 @@ struct DistributedAmg<T>::Impl {
       group.impl()->run([&](int rank) {
         const Device device = group.device(rank);
         const bool shares = group.has_peer_access();
-        detail::GroupSetupRanks<T> together(group, rank, A.impl().product(rank), partition, least_rows);
+        detail::GpuSetupRanks<T> together(group, rank, A.impl().product(rank), partition, least_rows);
         const Csr<T> here = shares ? Csr<T>() : brought_to(matrix, device);
         SharedHierarchy<T> hierarchy =
             shares ? detail::set_up_shared(together, options, device) : set_up_on(here, device);

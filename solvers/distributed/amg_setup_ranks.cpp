@@ -2,6 +2,7 @@
 /// memory of the others, after all have formed theirs.
 #include "solvers/distributed/amg_setup_ranks.hpp"
 
+#include "core/cuda/memory.hpp"
 #include "solvers/distributed/amg_hierarchy.hpp"
 #include "solvers/distributed/own_rows.hpp"
 #include "solvers/fused/transform_reduce.hpp"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -21,11 +23,11 @@ namespace {
 /// The rows that a rank has formed.
 template <class T>
 struct FormedRows {
-  index_t rows;
-  offset_t nnz;
-  const offset_t* offsets;
-  const index_t* columns;
-  const T* values;
+  index_t rows = 0;
+  const offset_t* offsets = nullptr;
+  const index_t* columns = nullptr;
+  const T* values = nullptr;
+  offset_t before = 0;  ///< that offsets count, but columns and values leave out
 };
 
 template <class E>
@@ -34,96 +36,134 @@ void copy_from(const Device& here, std::int64_t count, const E* from, E* to) {
 }
 
 /// Rows of a rank within a range.
-template <class T>
 struct RowsOfRank {
-  const FormedRows<T>* formed;
-  RowRange rows;        ///< of the whole
-  index_t first;        ///< of them, among those of the rank
-  offset_t begin, end;  ///< their entries
+  int rank = 0;
+  RowRange rows;      ///< of the whole
+  index_t first = 0;  ///< of them, among those of the rank
+  offset_t begin = 0;
+  offset_t end = 0;  ///< their entries, among those of the rank
+  offset_t at = 0;   ///< where they begin, among those of the range
 };
 
-/// Who has rows of a range, in their order. Waits.
-template <class T>
-std::vector<RowsOfRank<T>> rows_within(const Device& here, const std::vector<FormedRows<T>>& formed,
-                                       const RowRange& range) {
-  std::vector<RowsOfRank<T>> result;
-  Array<offset_t> ends(2 * static_cast<std::int64_t>(formed.size()), Init::none, here);
+/// Who has rows of a range, in their order. \param rows_of per rank
+std::vector<RowsOfRank> rows_within(std::span<const index_t> rows_of, const RowRange& range) {
+  std::vector<RowsOfRank> result;
   index_t row = 0;
-  for (const FormedRows<T>& each : formed) {
-    const RowRange rows{std::max(range.first, row), std::min(range.last, row + each.rows)};
+  for (std::size_t rank = 0; rank < rows_of.size(); ++rank) {
+    const RowRange rows{std::max(range.first, row), std::min(range.last, row + rows_of[rank])};
     if (rows.first < rows.last) {
-      offset_t* const to = ends.data() + 2 * result.size();
-      copy_from(here, 1, each.offsets + (rows.first - row), to);
-      copy_from(here, 1, each.offsets + (rows.last - row), to + 1);
-      result.push_back({&each, rows, rows.first - row, 0, 0});
+      result.push_back({.rank = static_cast<int>(rank), .rows = rows, .first = rows.first - row});
     }
-    row += each.rows;
-  }
-  std::vector<offset_t> on_host(2 * result.size());
-  copy_bytes(Device{}, on_host.data(), here, ends.data(), on_host.size() * sizeof(offset_t));
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    result[i].begin = on_host[2 * i];
-    result[i].end = on_host[2 * i + 1];
+    row += rows_of[rank];
   }
   return result;
+}
+
+/// Finds entries of rows. Waits. \param begin_of enqueues begin_of(rank, row of the rank, where to), on `here`
+template <class BeginOf>
+void find_entries(const Device& here, std::vector<RowsOfRank>& parts, const BeginOf& begin_of) {
+  Array<offset_t> ends(2 * static_cast<std::int64_t>(parts.size()), Init::none, here);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    begin_of(parts[i].rank, parts[i].first, ends.data() + 2 * i);
+    begin_of(parts[i].rank, parts[i].first + parts[i].rows.size(), ends.data() + 2 * i + 1);
+  }
+  const Array<offset_t> on_host = ends.to(Device{});
+  offset_t at = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i].begin = on_host[2 * static_cast<std::int64_t>(i)];
+    parts[i].end = on_host[2 * static_cast<std::int64_t>(i) + 1];
+    parts[i].at = at;
+    at += parts[i].end - parts[i].begin;
+  }
+}
+
+/// Arrays of a matrix that has some of its rows.
+template <class T>
+struct GatheredRows {
+  Array<offset_t> offsets;
+  Array<index_t> columns;
+  Array<T> values;
+
+  GatheredRows(const Device& here, index_t rows, const RowRange& range, offset_t nnz, bool is_pattern)
+      : offsets(std::int64_t{rows} + 1, Init::none, here),
+        columns(nnz, Init::none, here),
+        values(is_pattern ? 0 : nnz, Init::none, here) {
+    fused::transform_reduce(here, range.first, FillOffsets{offsets.data(), 0});
+    fused::transform_reduce(here, std::int64_t{rows} + 1 - range.last, FillOffsets{offsets.data() + range.last, nnz});
+  }
+
+  [[nodiscard]] Csr<T> matrix(index_t cols, bool is_pattern) {
+    const std::int64_t rows = offsets.size() - 1;
+    if (is_pattern) return Csr<T>::pattern(rows, cols, std::move(offsets), std::move(columns), Check::trusted);
+    return Csr<T>(rows, cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
+  }
+};
+
+[[nodiscard]] offset_t entries_of(const std::vector<RowsOfRank>& parts) {
+  return parts.empty() ? 0 : parts.back().at + parts.back().end - parts.back().begin;
+}
+
+/// Entries by copies, which both directions of a link make at once, offsets by a kernel. \param ordinal of the GPU that
+/// has the rows
+template <class T>
+void take_rows(const Device& here, int ordinal, const RowsOfRank& part, const FormedRows<T>& from,
+               GatheredRows<T>& to) {
+  const auto entries = static_cast<std::uint64_t>(part.end - part.begin);
+  fused::transform_reduce(
+      here, part.rows.size(),
+      CopyOffsets{from.offsets + part.first, to.offsets.data() + part.rows.first, part.at - part.begin - from.before});
+  cuda::copy_from_peer(here, to.columns.data() + part.at, ordinal, from.columns + part.begin,
+                       entries * sizeof(index_t));
+  if (to.values.empty()) return;
+  cuda::copy_from_peer(here, to.values.data() + part.at, ordinal, from.values + part.begin, entries * sizeof(T));
 }
 
 }  // namespace
 
 template <class T>
-Stopwatch GroupSetupRanks<T>::begin() const {
+Stopwatch GpuSetupRanks<T>::begin() const {
   synchronize(group_.device(rank_));
   return {};
 }
 
 template <class T>
-void GroupSetupRanks<T>::end(const Stopwatch& watch) {
+void GpuSetupRanks<T>::end(const Stopwatch& watch) {
   synchronize(group_.device(rank_));
   communicator().wait(rank_);
   exchange_ms_ += watch.milliseconds();
 }
 
 template <class T>
-Csr<T> GroupSetupRanks<T>::gather(const Csr<T>& own, const RowRange& range) {
+Csr<T> GpuSetupRanks<T>::gather(const Csr<T>& own, const RowRange& range) {
   const Device here = group_.device(rank_);
   const Stopwatch watch = begin();
   std::vector<FormedRows<T>> formed(static_cast<std::size_t>(size()));
-  communicator().gather(
-      rank_, FormedRows<T>{own.rows(), own.nnz(), own.row_offsets().data(), own.columns().data(), own.values().data()},
-      std::span(formed));
-  index_t rows = 0;
-  for (const FormedRows<T>& each : formed) rows += each.rows;
-  const std::vector<RowsOfRank<T>> parts = rows_within(here, formed, range);
-  offset_t nnz = 0;
-  for (const RowsOfRank<T>& part : parts) nnz += part.end - part.begin;
-  Array<offset_t> offsets(std::int64_t{rows} + 1, Init::none, here);
-  Array<index_t> columns(nnz, Init::none, here);
-  Array<T> values(own.is_pattern() ? 0 : nnz, Init::none, here);
-  fused::transform_reduce(here, range.first, FillOffsets{offsets.data(), 0});
-  fused::transform_reduce(here, std::int64_t{rows} + 1 - range.last, FillOffsets{offsets.data() + range.last, nnz});
-  offset_t at = 0;
-  for (const RowsOfRank<T>& part : parts) {
-    fused::transform_reduce(
-        here, part.rows.size(),
-        CopyOffsets{part.formed->offsets + part.first, offsets.data() + part.rows.first, at - part.begin});
-    copy_from(here, part.end - part.begin, part.formed->columns + part.begin, columns.data() + at);
-    if (!own.is_pattern()) copy_from(here, part.end - part.begin, part.formed->values + part.begin, values.data() + at);
-    at += part.end - part.begin;
+  communicator().gather(rank_,
+                        FormedRows<T>{own.rows(), own.row_offsets().data(), own.columns().data(), own.values().data()},
+                        std::span(formed));
+  std::vector<index_t> rows_of;
+  for (const FormedRows<T>& each : formed) rows_of.push_back(each.rows);
+  std::vector<RowsOfRank> parts = rows_within(rows_of, range);
+  find_entries(here, parts, [&](int rank, index_t row, offset_t* to) {
+    copy_from(here, 1, formed[static_cast<std::size_t>(rank)].offsets + row, to);
+  });
+  GatheredRows<T> result(here, std::accumulate(rows_of.begin(), rows_of.end(), index_t{0}), range, entries_of(parts),
+                         own.is_pattern());
+  for (const RowsOfRank& part : parts) {
+    take_rows(here, group_.device(part.rank).ordinal(), part, formed[static_cast<std::size_t>(part.rank)], result);
   }
   end(watch);
-  if (own.is_pattern())
-    return Csr<T>::pattern(rows, own.cols(), std::move(offsets), std::move(columns), Check::trusted);
-  return Csr<T>(rows, own.cols(), std::move(offsets), std::move(columns), std::move(values), Check::trusted);
+  return result.matrix(own.cols(), own.is_pattern());
 }
 
 template <class T>
-void GroupSetupRanks<T>::coarsen(const Aggregates& aggregates, index_t block, index_t coarse_rows) {
+void GpuSetupRanks<T>::coarsen(const Aggregates& aggregates, index_t block, index_t coarse_rows) {
   partitions_.push_back(
       partition_of_coarse(partitions_.back(), aggregates.of_row, block, aggregates.count, coarse_rows));
 }
 
 template <class T>
-void GroupSetupRanks<T>::exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t reach) {
+void GpuSetupRanks<T>::exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t reach) {
   const Device here = group_.device(rank_);
   const Stopwatch watch = begin();
   std::vector<const std::uint32_t*> all(static_cast<std::size_t>(size()));
@@ -142,8 +182,56 @@ void GroupSetupRanks<T>::exchange(void* values, std::size_t element_bytes, const
 }
 
 template <class T>
-Csr<T> GroupSetupRanks<T>::finest_rows() {
-  return own_rows(product_.local(), this->rows(0).first, partitions_[0].rows());
+offset_t GpuSetupRanks<T>::finest_nnz() {
+  return communicator().sum(rank_, split_rows(product_.local()).nnz);
+}
+
+template <class T>
+index_t GpuSetupRanks<T>::finest_reach() {
+  const index_t own = reach_of_split(product_.local(), this->rows(0).first);
+  return communicator().sum(rank_, IndexRange{.most = own}).most;
+}
+
+/// Every rank joins its own rows in their place; then all take those beside them from each other.
+template <class T>
+Csr<T> GpuSetupRanks<T>::gather_finest(const RowRange& range) {
+  const Device here = group_.device(rank_);
+  const Stopwatch watch = begin();
+  const bool is_pattern = product_.local().diagonal.matrix().is_pattern();
+  std::vector<SplitRows> split(static_cast<std::size_t>(size()));
+  communicator().gather(rank_, split_rows(product_.local()), std::span(split));
+  std::vector<index_t> rows_of;
+  for (const SplitRows& each : split) rows_of.push_back(each.rows);
+  std::vector<RowsOfRank> parts = rows_within(rows_of, range);
+  const auto begin_of = [&](int rank, index_t row, offset_t* to) {
+    fused::transform_reduce(
+        here, 1, RowBegins{.split = split[static_cast<std::size_t>(rank)], .first = row, .shift = 0, .to = to});
+  };
+  find_entries(here, parts, begin_of);
+  GatheredRows<T> result(here, partitions_[0].rows(), range, entries_of(parts), is_pattern);
+  const RowRange own = this->rows(0);
+  FormedRows<T> joined{.rows = own.size()};
+  for (const RowsOfRank& part : parts) {
+    if (part.rank != rank_) continue;
+    index_t* const columns = result.columns.data() + part.at;
+    T* const values = is_pattern ? nullptr : result.values.data() + part.at;
+    joined = {own.size(), result.offsets.data() + own.first, columns, values, part.at};
+    fused::transform_reduce(here, own.size(),
+                            RowBegins{.split = split[static_cast<std::size_t>(rank_)],
+                                      .first = 0,
+                                      .shift = part.at,
+                                      .to = result.offsets.data() + own.first});
+    join_rows(product_.local(), own.first, columns, values);
+  }
+  synchronize(here);
+  std::vector<FormedRows<T>> formed(static_cast<std::size_t>(size()));
+  communicator().gather(rank_, joined, std::span(formed));
+  for (const RowsOfRank& part : parts) {
+    if (part.rank != rank_)
+      take_rows(here, group_.device(part.rank).ordinal(), part, formed[static_cast<std::size_t>(part.rank)], result);
+  }
+  end(watch);
+  return result.matrix(partitions_[0].rows(), is_pattern);
 }
 
 namespace {
@@ -159,7 +247,7 @@ struct FoundAggregates {
 }  // namespace
 
 template <class T>
-void GroupSetupRanks<T>::take_from_first(Aggregates& aggregates) {
+void GpuSetupRanks<T>::take_from_first(Aggregates& aggregates) {
   const Device here = group_.device(rank_);
   const Stopwatch watch = begin();
   const auto found =
@@ -173,7 +261,7 @@ void GroupSetupRanks<T>::take_from_first(Aggregates& aggregates) {
   end(watch);
 }
 
-template class GroupSetupRanks<float>;
-template class GroupSetupRanks<double>;
+template class GpuSetupRanks<float>;
+template class GpuSetupRanks<double>;
 
 }  // namespace tessera::detail

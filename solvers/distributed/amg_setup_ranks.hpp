@@ -19,11 +19,10 @@
 namespace tessera::detail {
 
 template <class T>
-class GroupSetupRanks final : public SetupRanks<T> {
+class GpuSetupRanks final : public SetupRanks<T> {
  public:
   /// \param product of the rank by the finest A; it outlives the ranks \param finest partition of the rows
-  GroupSetupRanks(DeviceGroup group, int rank, const DistributedProduct<T>& product, Partition finest,
-                  index_t least_rows)
+  GpuSetupRanks(DeviceGroup group, int rank, const DistributedProduct<T>& product, Partition finest, index_t least_rows)
       : group_(std::move(group)),
         rank_(rank),
         product_(product),
@@ -33,7 +32,9 @@ class GroupSetupRanks final : public SetupRanks<T> {
   [[nodiscard]] int number() const noexcept override { return rank_; }
   [[nodiscard]] Communicator& communicator() const override { return *group_.impl()->communicator; }
   void exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t reach) override;
-  [[nodiscard]] Csr<T> finest_rows() override;
+  [[nodiscard]] offset_t finest_nnz() override;
+  [[nodiscard]] index_t finest_reach() override;
+  [[nodiscard]] Csr<T> gather_finest(const RowRange& range) override;
   [[nodiscard]] index_t least_rows() const noexcept override { return least_rows_; }
   [[nodiscard]] const Partition& partition(std::size_t level) const override { return partitions_[level]; }
   void coarsen(const Aggregates& aggregates, index_t block, index_t coarse_rows) override;
@@ -56,7 +57,7 @@ class GroupSetupRanks final : public SetupRanks<T> {
   double exchange_ms_ = 0.0;
 };
 
-extern template class GroupSetupRanks<float>;
-extern template class GroupSetupRanks<double>;
+extern template class GpuSetupRanks<float>;
+extern template class GpuSetupRanks<double>;
 
 }  // namespace tessera::detail

@@ -1,58 +1,97 @@
-/// The rows of a rank from its diagonal block and its halo: lengths, their exclusive sum, entries.
+/// The rows of a rank from its diagonal block and its halo: entries move by as many as stand before them in the halo.
 #include "solvers/distributed/own_rows.hpp"
 
-#include "solvers/amg/offsets.hpp"
-#include "solvers/amg/transform_rows.hpp"
 #include "solvers/fused/transform_reduce.hpp"
 
-#include <utility>
+#include <algorithm>
+#include <limits>
 
 namespace tessera::detail {
 
+namespace {
+
+/// Columns of the halo before the own ones. Waits.
 template <class T>
-Csr<T> own_rows(const LocalMatrix<T>& local, index_t first_row, index_t cols) {
-  const CsrView<T> diagonal = local.diagonal.matrix();
-  const CsrView<T> halo = local.off_diagonal ? local.off_diagonal->matrix() : CsrView<T>{};
-  const Device device = local.boundary_rows.device();
-  const index_t* const boundary = local.boundary_rows.data();
-  const index_t* const halo_columns = local.halo_columns.data();
-  const index_t rows = diagonal.rows;
-  Array<offset_t> offsets(std::int64_t{rows} + 1, Init::none, device);
-  Array<offset_t> lower(rows, Init::zero, device);
-  fused::transform_reduce(device, rows, OwnLengths{.offsets = diagonal.row_offsets.data(), .lengths = offsets.data()});
-  if (local.off_diagonal) {
-    transform_rows(device, all_rows(halo),
-                   HaloLengths<T>{.block = pointers_of(halo),
-                                  .boundary = boundary,
-                                  .halo = halo_columns,
-                                  .first = first_row,
-                                  .lengths = offsets.data(),
-                                  .lower = lower.data()});
-  }
-  const offset_t nnz = sum_to_offsets(device, offsets.span());
-  Array<index_t> columns(nnz, Init::none, device);
-  Array<T> values(diagonal.is_pattern() ? 0 : nnz, Init::none, device);
-  const JoinedRows<T> to{.offsets = offsets.data(),
-                         .lower = lower.data(),
-                         .columns = columns.data(),
-                         .values = diagonal.is_pattern() ? nullptr : values.data()};
-  transform_rows(device, all_rows(diagonal), JoinOwn<T>{.block = pointers_of(diagonal), .first = first_row, .to = to});
-  if (local.off_diagonal) {
-    transform_rows(device, all_rows(halo),
-                   JoinHalo<T>{.block = pointers_of(halo),
-                               .boundary = boundary,
-                               .halo = halo_columns,
-                               .first = first_row,
-                               .own_offsets = diagonal.row_offsets.data(),
-                               .to = to});
-  }
-  if (diagonal.is_pattern()) {
-    return Csr<T>::pattern(rows, cols, std::move(offsets), std::move(columns), Check::trusted);
-  }
-  return Csr<T>(rows, cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
+index_t lower_halo(const LocalMatrix<T>& local, index_t first_row) {
+  const Array<index_t> halo = local.halo_columns.to(Device{});
+  return static_cast<index_t>(std::lower_bound(halo.begin(), halo.end(), first_row) - halo.begin());
 }
 
-template Csr<float> own_rows(const LocalMatrix<float>&, index_t, index_t);
-template Csr<double> own_rows(const LocalMatrix<double>&, index_t, index_t);
+}  // namespace
+
+template <class T>
+SplitRows split_rows(const LocalMatrix<T>& local) {
+  const CsrView<T> own = local.diagonal.matrix();
+  SplitRows result{.rows = own.rows, .nnz = own.nnz(), .own_offsets = own.row_offsets.data()};
+  if (!local.off_diagonal) return result;
+  const CsrView<T> halo = local.off_diagonal->matrix();
+  result.nnz += halo.nnz();
+  result.boundary_rows = halo.rows;
+  result.boundary = local.boundary_rows.data();
+  result.halo_offsets = halo.row_offsets.data();
+  return result;
+}
+
+template <class T>
+index_t reach_of_split(const LocalMatrix<T>& local, index_t first_row) {
+  const Device device = local.boundary_rows.device();
+  const CsrView<T> own = local.diagonal.matrix();
+  IndexRange range = fused::transform_reduce(
+      device, own.rows, Bandwidth{.offsets = own.row_offsets.data(), .columns = own.columns.data()});
+  if (local.off_diagonal) {
+    const CsrView<T> halo = local.off_diagonal->matrix();
+    range += fused::transform_reduce(device, halo.rows,
+                                     HaloBandwidth{.offsets = halo.row_offsets.data(),
+                                                   .columns = halo.columns.data(),
+                                                   .halo = local.halo_columns.data(),
+                                                   .boundary = local.boundary_rows.data(),
+                                                   .first = first_row});
+  }
+  return std::max<index_t>(range.most, 0);
+}
+
+template <class T>
+void join_rows(const LocalMatrix<T>& local, index_t first_row, index_t* columns, T* values) {
+  const Device device = local.boundary_rows.device();
+  const CsrView<T> own = local.diagonal.matrix();
+  const SplitRows split = split_rows(local);
+  const index_t count = 2 * split.boundary_rows;
+  Array<offset_t> ends(count, Init::none, device);
+  Array<offset_t> moves(count + 1, Init::none, device);
+  if (local.off_diagonal) {
+    const CsrView<T> halo = local.off_diagonal->matrix();
+    const index_t lower = lower_halo(local, first_row);
+    fused::transform_reduce(device, split.boundary_rows,
+                            FindMoves{.split = split,
+                                      .halo_columns = halo.columns.data(),
+                                      .lower = lower,
+                                      .ends = ends.data(),
+                                      .moves = moves.data()});
+    fused::transform_reduce(device, split.boundary_rows,
+                            JoinHalo<T>{.split = split,
+                                        .columns = halo.columns.data(),
+                                        .values = halo.is_pattern() ? nullptr : halo.values.data(),
+                                        .halo = local.halo_columns.data(),
+                                        .lower = lower,
+                                        .to_columns = columns,
+                                        .to_values = values});
+  }
+  fused::transform_reduce(device, own.nnz(),
+                          JoinOwn<T>{.columns = own.columns.data(),
+                                     .values = own.is_pattern() ? nullptr : own.values.data(),
+                                     .first = first_row,
+                                     .ends = ends.data(),
+                                     .moves = moves.data(),
+                                     .count = count,
+                                     .to_columns = columns,
+                                     .to_values = values});
+}
+
+template SplitRows split_rows(const LocalMatrix<float>&);
+template SplitRows split_rows(const LocalMatrix<double>&);
+template index_t reach_of_split(const LocalMatrix<float>&, index_t);
+template index_t reach_of_split(const LocalMatrix<double>&, index_t);
+template void join_rows(const LocalMatrix<float>&, index_t, index_t*, float*);
+template void join_rows(const LocalMatrix<double>&, index_t, index_t*, double*);
 
 }  // namespace tessera::detail
