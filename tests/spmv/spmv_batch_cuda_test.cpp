@@ -1,0 +1,52 @@
+// Batches of products on a GPU.
+#include "tests/spmv/spmv_batch_cases.hpp"
+#include "tests/support/cuda_kernels.hpp"
+#include "tests/support/cuda_test.hpp"
+
+namespace tessera {
+namespace {
+
+template <class T>
+class BatchCuda : public testing::CudaTest {};
+using Types = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(BatchCuda, Types);
+
+/// Of a batch of equal structures every kernel.
+std::vector<SpmvAlgorithm> kernels(const Device& gpu) {
+  std::vector<SpmvAlgorithm> all = testing::cuda_algorithms(gpu);
+  all.insert(all.end(), {SpmvAlgorithm::patterns, SpmvAlgorithm::sell});
+  return all;
+}
+
+TYPED_TEST(BatchCuda, ProductsAreRight) {
+  testing::check_all_products<TypeParam>(this->gpu(), kernels(this->gpu()), ValueStorage::weighted,
+                                         testing::gpu_is_emulated);
+}
+
+TYPED_TEST(BatchCuda, ProductsOfPatternsAreRight) {
+  testing::check_all_products<TypeParam>(this->gpu(), kernels(this->gpu()), ValueStorage::pattern, true);
+}
+
+TYPED_TEST(BatchCuda, NothingLeaksIntoOtherParts) {
+  testing::check_that_nothing_leaks<TypeParam>(this->gpu(), kernels(this->gpu()));
+}
+
+TYPED_TEST(BatchCuda, NewValues) {
+  for (const SpmvAlgorithm algorithm : kernels(this->gpu())) {
+    SCOPED_TRACE(to_string(algorithm));
+    for (const Device& there : {Device{}, this->gpu()}) {
+      testing::check_new_values<TypeParam>({.algorithm = algorithm, .device = this->gpu()}, there);
+    }
+  }
+}
+
+/// Parts on the host, a plan on the GPU.
+TYPED_TEST(BatchCuda, PartsOfTheHost) {
+  const auto parts = testing::equal_structures<TypeParam>(7);
+  const SpmvBatch<TypeParam> batch(parts, {.device = this->gpu()});
+  EXPECT_EQ(batch.plan().device(), this->gpu());
+  testing::check_products(batch, parts);
+}
+
+}  // namespace
+}  // namespace tessera
