@@ -110,9 +110,10 @@ Csr<T> block_diagonal(std::span<const Csr<T>> parts) {
   views.reserve(parts.size());
   for (const Csr<T>& part : parts) {
     if (!(part.device() == device)) {
-      throw InvalidArgument(fmt::format("the parts of a block-diagonal matrix lie on one device: part 0 is on {}, part "
-                                        "{} on {}",
-                                        device.name(), views.size(), part.device().name()));
+      throw InvalidArgument(
+          fmt::format("the parts of a block-diagonal matrix lie on one device: part 0 is on {}, part "
+                      "{} on {}",
+                      device.name(), views.size(), part.device().name()));
     }
     views.push_back(part.view());
   }

@@ -1,8 +1,8 @@
 // Block-diagonal matrices of several on a GPU.
-#include "tests/preprocess/block_diagonal_cases.hpp"
 #include "core/cuda/memory.hpp"
 #include "tessera/context.hpp"
 #include "tessera/error.hpp"
+#include "tests/preprocess/block_diagonal_cases.hpp"
 #include "tests/support/cuda_test.hpp"
 #include "tests/support/error_message.hpp"
 

@@ -1,6 +1,6 @@
 // Block-diagonal matrices of several on the host.
-#include "tests/preprocess/block_diagonal_cases.hpp"
 #include "tessera/error.hpp"
+#include "tests/preprocess/block_diagonal_cases.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/error_message.hpp"
 #include "tests/support/small_grain.hpp"

@@ -1,4 +1,6 @@
 // Batches of products on a GPU.
+#include "spmv/selection.hpp"
+#include "tessera/generators.hpp"
 #include "tests/spmv/spmv_batch_cases.hpp"
 #include "tests/support/cuda_kernels.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -37,6 +39,22 @@ TYPED_TEST(BatchCuda, NewValues) {
     for (const Device& there : {Device{}, this->gpu()}) {
       testing::check_new_values<TypeParam>({.algorithm = algorithm, .device = this->gpu()}, there);
     }
+  }
+}
+
+using SpmvBatchCuda = testing::CudaTest;
+
+/// Rows of many equal grids have the lists of one, whatever the values: two million nonzeros are enough for `auto`.
+TEST_F(SpmvBatchCuda, AutoTakesRowPatternsOfManyGrids) {
+  const Csr<double> grid = poisson2d<double>(70, 70);
+  for (const std::size_t count : {80U, 90U}) {
+    const Csr<double> ones = block_diagonal<double>(std::vector(count, grid.view()));
+    const auto values = testing::random_vector<double>(ones.nnz(), 1);
+    const Csr<double> joined = ones.with_values(Array<double>::copy_of(values)).to(gpu());
+    const detail::SpmvSelection selection = detail::select_spmv_kernel(joined.view(), {.device = gpu()});
+    EXPECT_EQ(selection.algorithm, count == 90 ? SpmvAlgorithm::patterns : SpmvAlgorithm::csr_vector) << count;
+    EXPECT_EQ(selection.reason.find("9 row patterns name 100 % of a sample of rows") == 0, count == 90)
+        << selection.reason;
   }
 }
 
