@@ -56,7 +56,7 @@ Csr<double> band_structure(index_t rows, int least, int most, std::uint64_t seed
   std::vector<offset_t> offsets{0};
   std::vector<index_t> columns;
   for (index_t i = 0; i < rows; ++i) {
-    const auto length = least + static_cast<int>(random.below(static_cast<std::uint64_t>(most - least + 1)));
+    const auto length = least + static_cast<int>(random.below(std::uint64_t{1} + static_cast<unsigned>(most - least)));
     std::vector<index_t> row;
     for (int k = 0; k < length; ++k) {
       const auto move = static_cast<index_t>(random.below(2 * reach + 1)) - reach;

@@ -83,19 +83,20 @@ template <class T>
   add("one").push_back(random_part<T>(7, 5, 4, 1, storage));
   auto& empty = add("empty 0 x 0 and without entries");
   for (const index_t n : {0, 3, 0}) empty.push_back(with_row_lengths<T>(lengths_of(n == 0 ? 0 : 2, 0), n, storage));
+  std::uint64_t seed = 0;
   auto& rectangles = add("rectangles, empty ones first, between and last");
   for (const auto& [rows, cols] : {std::pair{0, 4}, {3, 7}, {5, 0}, {0, 0}, {9, 2}, {1, 1}, {4, 0}, {0, 3}}) {
-    rectangles.push_back(random_part<T>(rows, cols, cols, static_cast<std::uint64_t>(rows + 10 * cols), storage));
+    rectangles.push_back(random_part<T>(rows, cols, cols, ++seed, storage));
   }
   auto& hub = add("a hub row in one part");
   hub.push_back(random_part<T>(40, 40, 3, 4, storage));
   hub.push_back(with_row_lengths<T>(one_long_row(50, 20, 900, 2), 1000, storage));
   hub.push_back(random_part<T>(40, 40, 3, 5, storage));
   auto& equal = add("equal structures");
-  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+  for (std::uint64_t p = 0; p < 9; ++p) {
     equal.push_back(with_row_lengths<T>(lengths_of(30, 4), 30, ValueStorage::pattern));
     if (storage == ValueStorage::pattern) continue;
-    equal.back() = equal.back().with_values(Array<T>::copy_of(random_vector<T>(equal.back().nnz(), seed)));
+    equal.back() = equal.back().with_values(Array<T>::copy_of(random_vector<T>(equal.back().nnz(), p)));
   }
   if (small) return sets;
   auto& many = add("10^4 of 1 x 1, some without an entry");

@@ -39,6 +39,7 @@ TYPED_TEST(BlockDiagonalCuda, ManyParts) {
   kinds.emplace_back();
   const auto there = [&] {
     std::vector<Csr<TypeParam>> copies;
+    copies.reserve(kinds.size());
     for (const auto& kind : kinds) copies.push_back(kind.to(this->gpu()));
     return copies;
   }();

@@ -1,4 +1,5 @@
 // Batches of products on a GPU.
+#include "core/cuda/memory.hpp"
 #include "spmv/selection.hpp"
 #include "tessera/generators.hpp"
 #include "tests/spmv/spmv_batch_cases.hpp"
@@ -56,6 +57,19 @@ TEST_F(SpmvBatchCuda, AutoTakesRowPatternsOfManyGrids) {
     EXPECT_EQ(selection.reason.find("9 row patterns name 100 % of a sample of rows") == 0, count == 90)
         << selection.reason;
   }
+}
+
+TEST_F(SpmvBatchCuda, ProductsNeitherWaitNorAllocate) {
+  const SpmvBatch<double> batch(testing::equal_structures<double>(20), {.device = gpu()});
+  const Array<double> x(600, Init::zero, gpu());
+  Array<double> y(600, Init::zero, gpu());
+  batch.apply(x.span(), y.span());
+  const ContextCounts before = cuda::counts_of(gpu());
+  batch.apply(x.span(), y.span());
+  batch.apply(2.0, x.span(), 3.0, y.span());
+  const ContextCounts after = cuda::counts_of(gpu());
+  EXPECT_EQ(after.allocations - before.allocations, 0U);
+  EXPECT_EQ(after.waits - before.waits, 0U);
 }
 
 /// Parts on the host, a plan on the GPU.

@@ -102,6 +102,7 @@ TEST(SpmvBatch, RowPatternsRepeatInSquareParts) {
   const SpmvBatch<double> square(testing::equal_structures<double>(20), options);
   EXPECT_EQ(square.plan().info().reason, "named by the caller; 30 row patterns name all rows: 8.25 bytes per nonzero");
   std::vector<Csr<double>> wide;
+  wide.reserve(20);
   for (int p = 0; p < 20; ++p) {
     wide.push_back(testing::with_row_lengths<double>(testing::lengths_of(30, 4), 31, ValueStorage::pattern));
   }
