@@ -1,6 +1,7 @@
 /// \file
 /// Stands in for the CUDA sources in a build without CUDA.
 #include "preprocess/bitmap_tiles.hpp"
+#include "preprocess/block_diagonal.hpp"
 #include "preprocess/csr5_tiles.hpp"
 #include "preprocess/degree_groups.hpp"
 #include "preprocess/keep_rows.hpp"
@@ -138,6 +139,14 @@ void permute_into(const CsrView<T>& /*matrix*/, std::span<const index_t> /*order
 
 Array<index_t> inverse_permutation(std::span<const index_t> /*order*/, const Device& device) { refuse(device); }
 
+template <class T>
+void fill_block_diagonal(const Device& device, const detail::BlockDiagonal<T>& /*matrix*/, index_t /*rows*/,
+                         offset_t /*nnz*/) {
+  refuse(device);
+}
+
+template void fill_block_diagonal(const Device&, const detail::BlockDiagonal<float>&, index_t, offset_t);
+template void fill_block_diagonal(const Device&, const detail::BlockDiagonal<double>&, index_t, offset_t);
 template Array<index_t> degree_ordering(const CsrView<float>&, const Device&);
 template Array<index_t> degree_ordering(const CsrView<double>&, const Device&);
 template void permute_into(const CsrView<float>&, std::span<const index_t>, std::span<const index_t>, const Device&,

@@ -1,6 +1,7 @@
 // Products never allocate.
 #include "tessera/generators.hpp"
 #include "tessera/reordered_plan.hpp"
+#include "tessera/spmv_batch.hpp"
 #include "tests/spmv/product_check.hpp"
 #include "tests/support/allocation_counter.hpp"
 
@@ -76,6 +77,19 @@ TEST(Allocations, ProductsInAnotherNumberingNeverAllocate) {
     plan.apply_transposed(x, y);
     (void)plan.apply_and_dot(x, y, x);
   }
+  EXPECT_EQ(testing::allocation_count() - before, 0);
+}
+
+TEST(Allocations, ProductsOfBatchesNeverAllocate) {
+  const auto part = testing::with_row_lengths<double>(testing::lengths_of(40, 7), 50, ValueStorage::weighted);
+  const std::vector<CsrView<double>> views(300, part.view());
+  const SpmvBatch<double> batch(views, Device{}, {.device = Device::host(3)});
+  const auto x = testing::random_vector<double>(batch.plan().cols(), 3);
+  std::vector<double> y(static_cast<std::size_t>(batch.plan().rows()));
+  batch.apply(x, y);  // lets the team start its threads
+  const auto before = testing::allocation_count();
+  batch.apply(2.0, x, 3.0, y);
+  (void)batch.y_of(7, std::span(y));
   EXPECT_EQ(testing::allocation_count() - before, 0);
 }
 
