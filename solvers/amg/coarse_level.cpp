@@ -75,22 +75,6 @@ Csr<T> AmgSetup<T>::smooth_rows(std::size_t level, const std::shared_ptr<const C
   return place_rows(device_, part.view(), rows, smoothed->rows());
 }
 
-/// Shares the next level out among ranks, if there are any and it is large, and finds the rows of P that are needed.
-template <class T>
-void AmgSetup<T>::share_next_level(std::size_t level) {
-  const index_t rows = level_rows_.rows;
-  const Aggregates& aggregates = structures_[level].aggregates;
-  const auto vectors = static_cast<index_t>(nullspace_.vectors);
-  const index_t coarse_rows = aggregates.count * vectors;
-  prolongator_rows_ = {0, rows};
-  if (ranks_ == nullptr || level != shared_levels_ || !ranks_->shares(rows, coarse_rows)) return;
-  ranks_->coarsen(aggregates, static_cast<index_t>(rows / aggregates.of_row.size()), coarse_rows);
-  ++shared_levels_;
-  const RowRange own = ranks_->rows(level);
-  prolongator_rows_ =
-      rows_of_prolongator(device_, aggregates, rows, level_rows_.reach, own, ranks_->rows(level + 1), vectors);
-}
-
 /// P, R and the Galerkin product. \param smoothed the matrix that smooths T
 template <class T>
 void AmgSetup<T>::add_level(std::size_t level, const MeasuredRows<T>& rows, std::shared_ptr<const Csr<T>> smoothed,
@@ -151,8 +135,6 @@ std::shared_ptr<const Csr<T>> AmgSetup<T>::multiply_galerkin(std::size_t level) 
 
 template class AmgProduct<float>;
 template class AmgProduct<double>;
-template void AmgSetup<float>::share_next_level(std::size_t);
-template void AmgSetup<double>::share_next_level(std::size_t);
 template void AmgSetup<float>::add_level(std::size_t, const MeasuredRows<float>&, std::shared_ptr<const Csr<float>>,
                                          const float*, double);
 template void AmgSetup<double>::add_level(std::size_t, const MeasuredRows<double>&, std::shared_ptr<const Csr<double>>,

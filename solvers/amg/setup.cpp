@@ -5,7 +5,6 @@
 #include "solvers/amg/setup.hpp"
 
 #include "core/borrowed_csr.hpp"
-#include "core/row_slice.hpp"
 #include "solvers/amg/coarsest.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/amg/spectral_radius.hpp"
@@ -102,8 +101,7 @@ void AmgSetup<T>::start(const CsrView<T>* a) {
   hierarchy_ = AmgHierarchy<T>{device_, {}, {}};
   hierarchy_.levels.emplace_back();
   if (a == nullptr) {
-    find_rows(0, ranks_->finest_nnz(), [this] { return ranks_->finest_reach(); });
-    hierarchy_.levels.back().a = std::make_shared<const Csr<T>>(ranks_->gather_finest(level_rows_.held()));
+    hierarchy_.levels.back().a = gather_finest();
   } else {
     Csr<T> borrowed = borrow_csr(*a, device_);
     hierarchy_.levels.back().a =
@@ -150,30 +148,6 @@ template <class T>
 bool AmgSetup<T>::is_last(std::size_t level, index_t rows) const {
   if (is_refresh_) return level >= structures_.size();
   return rows <= options_.coarsest_rows || static_cast<int>(level) + 1 >= options_.max_levels;
-}
-
-/// The rows of a level that this rank works on. Where what it holds beside its own does not suffice, take_all_rows()
-/// follows.
-template <class T>
-template <class Reach>
-void AmgSetup<T>::find_rows(std::size_t level, offset_t nnz, const Reach& reach) {
-  const Partition& partition = ranks_->partition(level);
-  const index_t rows = partition.rows();
-  level_rows_ = {.rows = rows, .nnz = nnz, .own = {0, rows}};
-  if (!ranks_->may_share(rows) || is_last(level, rows)) return;
-  level_rows_.reach = reach();
-  if (!filters_) return;
-  level_rows_.own = ranks_->rows(level);
-  level_rows_.ranks = ranks_;
-  level_rows_.partition = &partition;
-}
-
-/// A of a level that ranks have formed, as far as this one holds it.
-template <class T>
-std::shared_ptr<const Csr<T>> AmgSetup<T>::gather_rows(std::size_t level, const Csr<T>& own) {
-  find_rows(level, ranks_->communicator().sum(ranks_->number(), own.nnz()),
-            [&] { return ranks_->reach(own, ranks_->rows(level).first); });
-  return std::make_shared<const Csr<T>>(ranks_->gather(own, level_rows_.held()));
 }
 
 template <class T>
@@ -224,17 +198,6 @@ void AmgSetup<T>::require_fit(std::size_t level, const MeasuredRows<T>& rows) co
   }
   const double diagonal = level_rows_.sum(known).value;
   throw InvalidMatrix(level == 0 ? unfit_row(unfit, diagonal) : not_positive(level, unfit, diagonal));
-}
-
-/// Every rank works on all rows from here on: the level is the last, or what it holds does not suffice.
-template <class T>
-void AmgSetup<T>::take_all_rows(std::size_t level, MeasuredRows<T>& rows) {
-  AmgLevel<T>& here = hierarchy_.levels[level];
-  const RowRange own = level_rows_.own;
-  const RowSlice<T> slice = slice_rows(here.a->view(), device_, own.first, own.size());
-  here.a = std::make_shared<const Csr<T>>(ranks_->gather(borrow_csr(slice.view, device_), {0, level_rows_.rows}));
-  level_rows_ = whole_level(here.a->view());
-  rows = measure_held(level);
 }
 
 template <class T>

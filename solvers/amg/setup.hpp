@@ -87,6 +87,8 @@ class AmgSetup {
   void start(const CsrView<T>* a);
   void find_nullspace(index_t rows);
   [[nodiscard]] bool is_last(std::size_t level, index_t rows) const;
+  /// A of a level that ranks have formed, as far as this one holds it.
+  [[nodiscard]] std::shared_ptr<const Csr<T>> gather_finest();
   [[nodiscard]] std::shared_ptr<const Csr<T>> gather_rows(std::size_t level, const Csr<T>& own);
   /// \param reach of A, asked for if ranks may share the level
   template <class Reach>

@@ -19,7 +19,7 @@
 namespace tessera::detail {
 
 template <class T>
-class GpuSetupRanks final : public SetupRanks<T> {
+class GpuSetupRanks : public SetupRanks<T> {
  public:
   /// \param product of the rank by the finest A; it outlives the ranks \param finest partition of the rows
   GpuSetupRanks(DeviceGroup group, int rank, const DistributedProduct<T>& product, Partition finest, index_t least_rows)

@@ -1,5 +1,4 @@
-/// AMG on several GPUs: its cycle against dense textbook formulas, whole solves against those of hosts. An emulated GPU
-/// serves as several ranks, since all send before any waits, as long as no loop sums over them by kernels.
+/// AMG on several GPUs: its cycle against dense textbook formulas, whole solves against those of hosts.
 #include "tessera/amg_several_devices.hpp"
 
 #include "core/row_slice.hpp"
@@ -9,6 +8,7 @@
 #include "tessera/assemble.hpp"
 #include "tests/solvers/amg_cycle_oracle.hpp"
 #include "tests/solvers/amg_ranks.hpp"
+#include "tests/solvers/gpu_groups.hpp"
 #include "tests/support/cuda_test.hpp"
 
 #include <gtest/gtest.h>
@@ -23,17 +23,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-class SeveralGpusAmg : public CudaTest {
- protected:
-  /// Ranks that share a GPU exchange by copies there: of two kernels that wait for each other, one may never start.
-  [[nodiscard]] static DeviceGroup group(bool peer_access, int ranks = 2) {
-    const int gpus = gpu_is_emulated ? 1 : static_cast<int>(survey_cuda().devices.size());
-    std::vector<Device> devices;
-    for (int rank = 0; rank < ranks; ++rank) devices.push_back(Device::cuda(rank % gpus));
-    const bool waits_by_kernels = peer_access && (gpu_is_emulated || ranks <= gpus);
-    return DeviceGroup(devices, {.patience_seconds = 10.0, .peer_access = waits_by_kernels});
-  }
-};
+class SeveralGpusAmg : public GpuGroups {};
 
 template <class T, class V>
 void check_cycle(const DeviceGroup& group, CycleCase task) {
@@ -142,139 +132,6 @@ TEST_F(SeveralGpusAmg, SetUpFromAMatrixOnAGpu) {
   DistributedAmg<double>(of_hosts, a.to(gpu()), options, {.least_rows = 100}).apply(r, from_gpu);
   DistributedAmg<double>(of_hosts, a.view(), options, {.least_rows = 100}).apply(r, from_host);
   EXPECT_EQ(from_gpu, from_host);
-}
-
-/// Paths of five nodes that nothing holds: the diagonal of the coarser level is rounding alone, of any sign.
-Csr<double> loose_paths(index_t paths) {
-  const index_t n = 5 * paths;
-  std::vector<index_t> rows;
-  std::vector<index_t> columns;
-  Values values;
-  for (index_t i = 0; i + 1 < n; ++i) {
-    if (i % 5 == 4) continue;
-    const double weight = 0.1 + 0.01 * (i % 37);
-    rows.insert(rows.end(), {i, i, i + 1, i + 1});
-    columns.insert(columns.end(), {i, i + 1, i, i + 1});
-    values.insert(values.end(), {weight, -weight, -weight, weight});
-  }
-  return assemble<double>(n, n, rows, columns, values, ValueStorage::weighted).matrix;
-}
-
-/// GPUs that reach each other share the work of set-up: the bits are those of GPUs that each do all of it.
-TEST_F(SeveralGpusAmg, SetUpTogether) {
-  struct Case {
-    Csr<double> a;
-    AmgOptions options;
-  };
-  std::vector<Case> cases;
-  cases.push_back({poisson3d<double>(9, 8, 10, Stencil3d::twentyseven_point), {.coarsest_rows = 10}});
-  cases.push_back({anisotropic2d<double>(25, 20, 0.02), {.coarsest_rows = 10}});  // weak entries are lumped
-  cases.push_back({convection_diffusion<double>(22, 15, 1, {.x = 0.3, .y = -0.2}), {.coarsest_rows = 10}});
-  cases.push_back({poisson2d<double>(21, 19), {.coarsest_rows = 10, .prolongator_damping = 0.0}});
-  cases.push_back({loose_paths(80), {.coarsest_rows = 10, .check = false}});
-  AmgOptions elastic{.coarsest_rows = 30, .block_size = 3};
-  elastic.coordinates = generator_coordinates(parse_generator("elasticity3d:5"));
-  cases.push_back({elasticity3d<double>(5), elastic});
-  for (const Case& task : cases) {
-    const Values r = random_values<double>(static_cast<std::size_t>(task.a.rows()), 3);
-    const auto image = [&](bool peer_access, int ranks) {
-      const DistributedMatrix<double> A(group(peer_access, ranks), task.a.view());
-      const DistributedAmg<double> M(A, task.a.view(), task.options, {.least_rows = 50});
-      EXPECT_GE(M.info().shared_levels, 1);
-      EXPECT_EQ(M.info().exchange_ms > 0.0, peer_access && A.group().has_peer_access());
-      Values z(r.size());
-      M.apply(r, z);
-      return z;
-    };
-    EXPECT_EQ(image(true, 2), image(false, 2));
-    if (&task != cases.data() && sparing()) continue;
-    EXPECT_EQ(image(true, 3), image(false, 3));
-  }
-}
-
-/// Along a long grid a rank needs few rows of P beside its own; the bounds are checked entry by entry.
-TEST_F(SeveralGpusAmg, RowsOfProlongatorsForARank) {
-  for (const auto& [nx, ny] : {std::pair{4, 200}, {40, 15}}) {
-    const Csr<double> a = poisson2d<double>(nx, ny);
-    const detail::AmgSetup<double> on_host(a.view(), {.coarsest_rows = 20}, Device{});
-    const Csr<double>& p = *on_host.hierarchy().levels[0].p;
-    const detail::Aggregates& found = on_host.structures()[0].aggregates;
-    const detail::Aggregates there{found.of_row.to(gpu()), found.count, found.without, found.rounds};
-    const Partition fine = uneven(a.rows(), 3);
-    const Partition coarse = detail::partition_of_coarse(fine, found.of_row, 1, found.count, p.cols());
-    const index_t reach = nx;
-    for (int rank = 0; rank < 3; ++rank) {
-      const detail::RowRange own{fine.first_row(rank), fine.first_row(rank + 1)};
-      const detail::RowRange next{coarse.first_row(rank), coarse.first_row(rank + 1)};
-      const detail::RowRange rows = detail::rows_of_prolongator(Device{}, found, a.rows(), reach, own, next, 1);
-      EXPECT_EQ(rows, detail::rows_of_prolongator(gpu(), there, a.rows(), reach, own, next, 1));
-      detail::RowRange needed = own;
-      for (index_t i = 0; i < a.rows(); ++i) {
-        const auto columns = [](const Csr<double>& m, index_t row) {
-          const auto begin = static_cast<std::size_t>(m.row_offsets()[static_cast<std::size_t>(row)]);
-          const auto end = static_cast<std::size_t>(m.row_offsets()[static_cast<std::size_t>(row) + 1]);
-          return m.columns().span().subspan(begin, end - begin);
-        };
-        const auto of_p = columns(p, i);
-        if (std::none_of(of_p.begin(), of_p.end(), [&](index_t c) { return c >= next.first && c < next.last; }))
-          continue;
-        for (const index_t j : columns(a, i)) {
-          needed.first = std::min(needed.first, j);
-          needed.last = std::max(needed.last, j + 1);
-        }
-      }
-      EXPECT_LE(rows.first, needed.first);
-      EXPECT_GE(rows.last, needed.last);
-      EXPECT_LE(rows.size(), nx == 4 ? needed.size() + 60 : a.rows()) << rank;
-    }
-  }
-}
-
-TEST_F(SeveralGpusAmg, PlacedRowsStandBetweenEmptyOnes) {
-  const Csr<double> a = poisson2d<double>(5, 4);
-  const Csr<double> there = a.to(gpu());
-  for (const detail::RowRange range : {detail::RowRange{0, 20}, {3, 11}, {0, 1}, {19, 20}, {7, 7}}) {
-    const auto part = detail::slice_rows(there.view(), gpu(), range.first, range.size());
-    const Csr<double> placed = detail::place_rows(gpu(), part.view, range, a.rows()).to(Device{});
-    validate(placed.view());
-    ASSERT_EQ(placed.rows(), a.rows());
-    for (index_t row = 0; row < a.rows(); ++row) {
-      const auto slice = detail::slice_rows(placed.view(), Device{}, row, 1);
-      const auto whole = detail::slice_rows(a.view(), Device{}, row, 1);
-      if (row < range.first || row >= range.last) {
-        EXPECT_EQ(slice.view.nnz(), 0) << row;
-        continue;
-      }
-      EXPECT_TRUE(std::ranges::equal(slice.view.columns, whole.view.columns)) << row;
-      EXPECT_TRUE(std::ranges::equal(slice.view.values, whole.view.values)) << row;
-    }
-  }
-}
-
-/// Rows of a Galerkin product have the bits of the whole.
-TEST_F(SeveralGpusAmg, RowsOfGalerkinProducts) {
-  const Csr<double> grid = poisson3d<double>(9, 8, 7);
-  const Csr<double> skew = convection_diffusion<double>(15, 20, 1, {.x = 0.3, .y = -0.2});
-  for (const Csr<double>* const a : {&grid, &skew}) {
-    const AmgOptions options{.coarsest_rows = 20};
-    const Csr<double> there = a->to(gpu());
-    const detail::AmgSetup<double> setup(there.view(), options, gpu());
-    const auto& levels = setup.hierarchy().levels;
-    ASSERT_GE(levels.size(), 2U);
-    SpgemmOptions products;
-    products.device = gpu();
-    products.determinism = Determinism::gpu_to_gpu;
-    const Csr<double> whole = levels[1].a->to(Device{});
-    const index_t rows = whole.rows();
-    for (const auto& [first, last] : {std::pair{index_t{0}, rows}, {rows / 3, rows}, {rows / 3, rows / 2}, {5, 5}}) {
-      const Csr<double> part =
-          detail::galerkin_rows(*levels[0].r, there, *levels[0].p, first, last, products).to(Device{});
-      const auto expected = detail::slice_rows(whole.view(), Device{}, first, last - first);
-      EXPECT_TRUE(std::ranges::equal(part.row_offsets(), expected.offsets));
-      EXPECT_TRUE(std::ranges::equal(part.columns(), expected.view.columns));
-      EXPECT_TRUE(std::ranges::equal(part.values(), expected.view.values));
-    }
-  }
 }
 
 TEST_F(SeveralGpusAmg, SolveAsTheHostDoes) {
