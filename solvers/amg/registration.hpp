@@ -10,7 +10,6 @@
 #include "solvers/amg/row_ops.hpp"
 #include "solvers/amg/spectral_radius.hpp"
 #include "solvers/amg/strength.hpp"
-#include "solvers/distributed/own_rows.hpp"
 #include "solvers/fused/ops.hpp"
 
 namespace tessera::cuda {
@@ -24,13 +23,6 @@ template struct TransformReduce<CopyOffsets>;
 template struct TransformReduce<CopyElements<index_t>>;
 template struct TransformReduce<CopyElements<offset_t>>;
 template struct TransformReduce<FillOffsets>;
-template struct TransformReduce<RowBegins>;
-template struct TransformReduce<FindMoves>;
-template struct TransformReduce<HaloBandwidth>;
-template struct TransformReduce<JoinOwn<float>>;
-template struct TransformReduce<JoinOwn<double>>;
-template struct TransformReduce<JoinHalo<float>>;
-template struct TransformReduce<JoinHalo<double>>;
 template struct TransformReduce<CopyElements<std::uint32_t>>;
 template struct TransformReduce<CopyElements<float>>;
 template struct TransformReduce<CopyElements<double>>;
