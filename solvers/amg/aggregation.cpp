@@ -79,8 +79,10 @@ class IndependentSet {
   /// \returns rounds
   int find() {
     // Neighbours of own rows are among those held, with all their entries.
-    fused::transform_reduce(device_, a_.rows,
-                            MisStart{.offsets = a_.row_offsets.data(), .words = words_.data(), .near = near_.data()});
+    const RowRange start = rows_.with_columns();
+    fused::transform_reduce(
+        device_, start.size(),
+        MisStart{.offsets = a_.row_offsets.data(), .words = words_.data(), .near = near_.data(), .first = start.first});
     return a_.rows <= unlisted_rows ? find_unlisted() : find_listed();
   }
   [[nodiscard]] const std::uint32_t* words() const noexcept { return words_.data(); }

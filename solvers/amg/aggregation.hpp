@@ -60,7 +60,9 @@ struct MisStart {
   const offset_t* offsets;
   std::uint32_t* words;
   std::uint32_t* near;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t row, NoSum& /*sum*/) const {
+  index_t first;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
+    const std::int64_t row = first + i;
     const bool alone = offsets[row + 1] - offsets[row] < 2;
     words[row] =
         alone ? mis_word(MisState::out) : mis_word(MisState::undecided, mis_key(static_cast<std::uint32_t>(row), 0));

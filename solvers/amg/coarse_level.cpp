@@ -70,9 +70,9 @@ Csr<T> AmgSetup<T>::smooth_rows(std::size_t level, const std::shared_ptr<const C
   }
   const RowSlice<T> slice = slice_rows(smoothed->view(), device_, rows.first, rows.size());
   const Csr<T> products = spgemm(borrow_csr(slice.view, device_), *t, product_options(device_)).matrix;
-  const Csr<T> part =
-      smooth_prolongator(device_, products, kept.aggregates, tentative, nullspace_, diagonal, omega, rows.first);
-  return place_rows(device_, part.view(), rows, smoothed->rows());
+  const auto part = std::make_shared<const Csr<T>>(
+      smooth_prolongator(device_, products, kept.aggregates, tentative, nullspace_, diagonal, omega, rows.first));
+  return place_rows(device_, part, 0, rows, smoothed->rows());
 }
 
 /// P, R and the Galerkin product. \param smoothed the matrix that smooths T
@@ -102,13 +102,11 @@ void AmgSetup<T>::restrict_to_coarse(std::size_t level) {
   AmgLevelStructure<T>& kept = structures_[level];
   AmgLevel<T>& here = hierarchy_.levels[level];
   if (!keeps_structures()) {
-    Csr<T> r = transpose(here.p->view(), device_);
+    here.r = std::make_shared<const Csr<T>>(transpose(here.p->view(), device_));
     if (level < shared_levels_) {
       const RowRange own = ranks_->rows(level + 1);
-      const RowSlice<T> slice = slice_rows(r.view(), device_, own.first, own.size());
-      r = place_rows(device_, slice.view, own, r.rows());
+      here.r = std::make_shared<const Csr<T>>(place_rows(device_, here.r, own.first, own, here.r->rows()));
     }
-    here.r = std::make_shared<const Csr<T>>(std::move(r));
     return;
   }
   if (!is_refresh_) kept.restriction = transpose_map(here.p->view(), device_);

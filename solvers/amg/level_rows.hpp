@@ -5,7 +5,10 @@
 
 #include "core/communicator.hpp"
 #include "core/host_device.hpp"
+#include "core/sums.hpp"
+#include "solvers/amg/offsets.hpp"
 #include "solvers/amg/row_ops.hpp"
+#include "solvers/fused/transform_reduce.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/several_devices.hpp"
 #include "tessera/types.hpp"
@@ -37,6 +40,14 @@ struct RowRange {
   return {static_cast<index_t>(std::max<std::int64_t>(range.first - more, 0)),
           static_cast<index_t>(std::min<std::int64_t>(range.last + more, rows))};
 }
+
+/// One offset for several rows.
+struct FillOffsets {
+  using Sums = NoSum;
+  offset_t* to;
+  offset_t value;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { to[i] = value; }
+};
 
 /// Elements per row that ranks take over from each other.
 class RowExchange {
@@ -134,6 +145,19 @@ struct LevelRows {
 template <class T>
 [[nodiscard]] LevelRows whole_level(const CsrView<T>& a) noexcept {
   return {.rows = a.rows, .nnz = a.nnz(), .own = {0, a.rows}};
+}
+
+/// Counts of rows of a range become offsets of a matrix that has these rows alone. \param offsets on the device, one
+/// more than rows of the matrix \returns their sum; waits for it
+[[nodiscard]] inline offset_t counts_to_offsets(const Device& device, std::span<offset_t> offsets,
+                                                const RowRange& range) {
+  const auto first = static_cast<std::size_t>(range.first);
+  const auto size = static_cast<std::size_t>(range.size());
+  const offset_t sum = sum_to_offsets(device, offsets.subspan(first, size + 1));
+  fused::transform_reduce(device, range.first, FillOffsets{offsets.data(), 0});
+  const auto behind = static_cast<std::int64_t>(offsets.size() - first - size - 1);
+  fused::transform_reduce(device, behind, FillOffsets{offsets.data() + first + size + 1, sum});
+  return sum;
 }
 
 /// Entries of rows of a matrix. Waits. \param offsets on the device

@@ -132,10 +132,10 @@ Csr<T> smooth_short_rows(const Device& device, const CsrView<T>& a, detail::RowR
   const DeviceGuard current(device);
   const Grid grid{blocks_for(rows.size(), threads), threads};
   const index_t* const of_row = aggregates.of_row.data();
-  Array<offset_t> offsets(std::int64_t{a.rows} + 1, rows.size() == a.rows ? Init::none : Init::zero, device);
+  Array<offset_t> offsets(std::int64_t{a.rows} + 1, Init::none, device);
   launch("counting a prolongator", context, grid, count_short_rows_kernel<T>, pointers_of(a), of_row, rows,
          offsets.data());
-  const offset_t nnz = sum_to_offsets(device, offsets.span());
+  const offset_t nnz = detail::counts_to_offsets(device, offsets.span(), rows);
   Array<index_t> columns(nnz, Init::none, device);
   Array<T> values(nnz, Init::none, device);
   launch("smoothing a prolongator", context, grid, fill_short_rows_kernel<T>, pointers_of(a), of_row, rows, diagonal,

@@ -27,18 +27,22 @@ RowRange rows_of_prolongator(const Device& device, const Aggregates& aggregates,
 }
 
 template <class T>
-Csr<T> place_rows(const Device& device, const CsrView<T>& part, RowRange range, index_t rows) {
+Csr<T> place_rows(const Device& device, const std::shared_ptr<const Csr<T>>& part, index_t first, RowRange range,
+                  index_t rows) {
+  const CsrView<T> a = part->view();
+  const RowRange taken{first, first + range.size()};
   Array<offset_t> offsets(std::int64_t{rows} + 1, Init::none, device);
   fused::transform_reduce(device, std::int64_t{rows} + 1,
-                          PlaceOffsets{.from = part.row_offsets.data(), .to = offsets.data(), .rows = range});
-  Array<index_t> columns(part.nnz(), Init::none, device);
-  copy_bytes(device, columns.data(), device, part.columns.data(), columns.bytes());
-  Array<T> values(part.nnz(), Init::none, device);
-  copy_bytes(device, values.data(), device, part.values.data(), values.bytes());
-  return Csr<T>(rows, part.cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
+                          PlaceOffsets{.from = a.row_offsets.data() + first, .to = offsets.data(), .rows = range});
+  const auto begin = static_cast<std::size_t>(entries_of(device, a.row_offsets, {0, taken.first}));
+  const auto nnz = static_cast<std::size_t>(entries_of(device, a.row_offsets, taken));
+  const auto in_place = [&]<class E>(std::span<const E> elements) {
+    return Array<E>::adopt({const_cast<E*>(elements.data()) + begin, nnz}, part, device);
+  };
+  return Csr<T>(rows, a.cols, std::move(offsets), in_place(a.columns), in_place(a.values), Check::trusted);
 }
 
-template Csr<float> place_rows(const Device&, const CsrView<float>&, RowRange, index_t);
-template Csr<double> place_rows(const Device&, const CsrView<double>&, RowRange, index_t);
+template Csr<float> place_rows(const Device&, const std::shared_ptr<const Csr<float>>&, index_t, RowRange, index_t);
+template Csr<double> place_rows(const Device&, const std::shared_ptr<const Csr<double>>&, index_t, RowRange, index_t);
 
 }  // namespace tessera::detail

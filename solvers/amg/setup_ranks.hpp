@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 
 namespace tessera::detail {
@@ -78,14 +79,6 @@ struct CopyElements {
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { to[i] = from[i]; }
 };
 
-/// One offset for several rows.
-struct FillOffsets {
-  using Sums = NoSum;
-  offset_t* to;
-  offset_t value;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { to[i] = value; }
-};
-
 /// Offsets of the rows of a rank become those of the whole.
 struct CopyOffsets {
   using Sums = NoSum;
@@ -123,16 +116,15 @@ struct Bandwidth {
   }
 };
 
-/// Offsets of a matrix that has rows [first, last) alone, from those of a matrix of these rows. Runs on rows + 1
-/// elements.
+/// Offsets of a matrix that has rows [first, last) alone. Runs on rows + 1 elements.
 struct PlaceOffsets {
   using Sums = NoSum;
-  const offset_t* from;
+  const offset_t* from;  ///< of the first of these rows on, and the one behind the last
   offset_t* to;
   RowRange rows;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
     const std::int64_t within = i < rows.first ? 0 : i > rows.last ? rows.last - rows.first : i - rows.first;
-    to[i] = from[within];
+    to[i] = from[within] - from[0];
   }
 };
 
@@ -150,9 +142,11 @@ index_t SetupRanks<T>::reach(const Csr<T>& own, index_t first) const {
   return std::max<index_t>(this->communicator().sum(this->number(), of_rank).most, 0);
 }
 
-/// A matrix with these rows, and empty ones beside them: its slices and products are those of the whole, where no other
-/// row is asked for. O(rows + nnz) \param part of `range.size()` rows, on `device`
+/// A matrix with rows of `part` from `first` on as its rows `range`, and empty ones beside them: its slices and
+/// products are those of the whole, where no other row is asked for. Columns and values are those of `part`, in place.
+/// O(rows); waits. \param part on `device`
 template <class T>
-[[nodiscard]] Csr<T> place_rows(const Device& device, const CsrView<T>& part, RowRange range, index_t rows);
+[[nodiscard]] Csr<T> place_rows(const Device& device, const std::shared_ptr<const Csr<T>>& part, index_t first,
+                                RowRange range, index_t rows);
 
 }  // namespace tessera::detail

@@ -15,7 +15,10 @@ PowerMethod<T>::PowerMethod(const Device& device, index_t rows)
 template <class T>
 double PowerMethod<T>::estimate(const CsrView<T>& a, const LevelRows& rows, offset_t entries, const T* diagonal,
                                 int steps) {
-  if (!is_warm_) fused::transform_reduce(device_, a.rows, PowerStart<T>{.x = x_.data()});
+  if (!is_warm_) {
+    fused::transform_reduce(device_, a.rows, PowerStart<T>{.x = x_.data()});
+    known_ = SumOfSquares::of_mean_one(a.rows);
+  }
   SumOfSquares* of_x = squares_.data();
   SumOfSquares* of_y = squares_.data() + 1;
   for (int step = 0; step < steps; ++step) {
@@ -23,33 +26,34 @@ double PowerMethod<T>::estimate(const CsrView<T>& a, const LevelRows& rows, offs
       rows.exchange(x_.span());
       steps_left_ = LevelRows::steps_of_exchange;
     }
+    const bool is_known = rows.is_shared() || !is_warm_;
     transform_rows(device_, rows.set(rows.beside(--steps_left_), entries),
                    PowerStep<T>{.a = pointers_of(a),
                                 .diagonal = diagonal,
                                 .x = x_.data(),
-                                .x_squares = is_warm_ ? of_x : nullptr,
+                                .x_squares = is_known ? nullptr : of_x,
+                                .known_squares = known_,
                                 .n = a.rows,
                                 .y = y_.data(),
                                 .counted = rows.own},
                    of_y);
-    if (rows.is_shared()) sum_over(rows, of_y);
     std::swap(x_, y_);
     std::swap(of_x, of_y);
     is_warm_ = true;
+    // Integers: the sum does not depend on who has which rows.
+    if (rows.is_shared()) known_ = rows.sum(fetched(of_x));
   }
-  SumOfSquares last;
-  copy_bytes(Device{}, &last, device_, of_x, sizeof(last));
-  if (of_x != squares_.data()) copy_bytes(device_, squares_.data(), device_, of_x, sizeof(last));
-  return std::sqrt(last.mean(a.rows));
+  if (!rows.is_shared()) known_ = fetched(of_x);
+  if (of_x != squares_.data()) copy_bytes(device_, squares_.data(), device_, of_x, sizeof(known_));
+  return std::sqrt(known_.mean(a.rows));
 }
 
-/// Integers: the sum does not depend on who has which rows.
+/// Waits.
 template <class T>
-void PowerMethod<T>::sum_over(const LevelRows& rows, SumOfSquares* squares) {
-  SumOfSquares own;
-  copy_bytes(Device{}, &own, device_, squares, sizeof(own));
-  const SumOfSquares all = rows.sum(own);
-  copy_bytes(device_, squares, Device{}, &all, sizeof(all));
+SumOfSquares PowerMethod<T>::fetched(const SumOfSquares* squares) const {
+  SumOfSquares result;
+  copy_bytes(Device{}, &result, device_, squares, sizeof(result));
+  return result;
 }
 
 template class PowerMethod<float>;

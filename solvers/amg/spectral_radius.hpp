@@ -26,6 +26,8 @@ struct SumOfSquares {
     const double in_units = value * value * 0x1p20;
     *this += SumOfSquares{in_units < 0x1p63 ? static_cast<std::int64_t>(in_units) : most};
   }
+  /// Of n elements with mean square 1.
+  [[nodiscard]] static SumOfSquares of_mean_one(std::int64_t n) noexcept { return {n << 20}; }
   [[nodiscard]] TESSERA_HOST_DEVICE double mean(std::int64_t n) const noexcept {
     if (units == most) return INFINITY;
     return static_cast<double>(units) * 0x1p-20 / static_cast<double>(n);
@@ -57,7 +59,8 @@ struct PowerStep {
   CsrPointers<T> a;
   const T* diagonal;
   const T* x;
-  const SumOfSquares* x_squares;  ///< null: mean square 1
+  const SumOfSquares* x_squares;  ///< null: known_squares
+  SumOfSquares known_squares;
   std::int64_t n;
   T* y;
   RowRange counted;  ///< rows of the total
@@ -68,7 +71,7 @@ struct PowerStep {
     sums.value += fused::rounded_product(value_at(a, k), x[a.columns[k]]);
   }
   TESSERA_HOST_DEVICE void finish(index_t row, const Sums& sums, SumOfSquares& total) const {
-    const double mean = x_squares == nullptr ? 1.0 : x_squares->mean(n);
+    const double mean = x_squares == nullptr ? known_squares.mean(n) : x_squares->mean(n);
     const T d = diagonal[row];
     const T scaled = d > T{0} && mean > 0.0 ? sums.value / d * static_cast<T>(1.0 / std::sqrt(mean)) : T{0};
     y[row] = scaled;
@@ -91,14 +94,15 @@ class PowerMethod {
   [[nodiscard]] bool is_warm() const noexcept { return is_warm_; }
 
  private:
-  void sum_over(const LevelRows& rows, SumOfSquares* squares);
+  [[nodiscard]] SumOfSquares fetched(const SumOfSquares* squares) const;
 
   Device device_;
   bool is_warm_ = false;
   int steps_left_ = LevelRows::steps_of_exchange;  ///< before an exchange
   Array<T> x_;
   Array<T> y_;
-  Array<SumOfSquares> squares_;  ///< of x and of y
+  Array<SumOfSquares> squares_;  ///< of x and of y; where ranks share rows, those of a rank
+  SumOfSquares known_;           ///< of x, over all ranks or at the start
 };
 
 }  // namespace tessera::detail

@@ -74,7 +74,7 @@ FilteredMatrix<T> filter(const Device& device, const CsrView<T>& a, const LevelR
                              .decided = decided};
   const RowRange range = rows.with_columns();
   const RowSet set = rows.set(range, rows.nnz);
-  Array<offset_t> offsets(std::int64_t{a.rows} + 1, rows.is_shared() ? Init::zero : Init::none, device);
+  Array<offset_t> offsets(std::int64_t{a.rows} + 1, Init::none, device);
   DeviceValue<StrongTotals> totals(device);
   transform_rows(device, set,
                  CountStrong<T>{.a = pointers_of(a),
@@ -87,7 +87,7 @@ FilteredMatrix<T> filter(const Device& device, const CsrView<T>& a, const LevelR
   if (decided) {
     strong = kept->is_all ? a.nnz() : kept->structure.nnz();
   } else {
-    strong = sum_to_offsets(device, offsets.span());
+    strong = counts_to_offsets(device, offsets.span(), range);
   }
   result.gershgorin = rows.sum(totals.get()).gershgorin;
   const StrongCount count = rows.sum(count_strong(device, a, rows, offsets, strong));

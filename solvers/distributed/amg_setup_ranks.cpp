@@ -30,6 +30,9 @@ struct FormedRows {
   offset_t before = 0;  ///< that offsets count, but columns and values leave out
 };
 
+/// A kernel begins sooner than a copy, which is faster from here on.
+constexpr std::int64_t least_copied_words = std::int64_t{1} << 20;
+
 template <class E>
 void copy_from(const Device& here, std::int64_t count, const E* from, E* to) {
   fused::transform_reduce(here, count, CopyElements<E>{from, to});
@@ -176,7 +179,14 @@ void GpuSetupRanks<T>::exchange(void* values, std::size_t element_bytes, const P
     if (other == rank_) continue;
     const std::int64_t begin = words * std::max<std::int64_t>(first, partition.first_row(other));
     const std::int64_t end = words * std::min<std::int64_t>(last, partition.first_row(other + 1));
-    if (begin < end) copy_from(here, end - begin, all[static_cast<std::size_t>(other)] + begin, own + begin);
+    if (begin >= end) continue;
+    const std::uint32_t* const from = all[static_cast<std::size_t>(other)] + begin;
+    if (end - begin < least_copied_words) {
+      copy_from(here, end - begin, from, own + begin);
+    } else {
+      const auto bytes = static_cast<std::uint64_t>(end - begin) * sizeof(std::uint32_t);
+      cuda::copy_from_peer(here, own + begin, group_.device(other).ordinal(), from, bytes);
+    }
   }
   end(watch);
 }

@@ -9,12 +9,36 @@
 
 namespace tessera::cuda {
 
+namespace {
+
+/// Columns that a thread loads before it uses the first.
+constexpr int columns_in_flight = 4;
+
+/// Runs body(k, columns[k]) for all k.
+template <class Body>
+void for_several(const Device& device, std::span<const index_t> columns, const Body& body) {
+  const index_t* const from = columns.data();
+  const auto n = static_cast<std::int64_t>(columns.size());
+  const std::int64_t step = (n + columns_in_flight - 1) / columns_in_flight;
+  for_each(device, step, [=] __device__(std::int64_t first) {
+    index_t column[columns_in_flight];
+#pragma unroll
+    for (int u = 0; u < columns_in_flight; ++u) {
+      if (first + u * step < n) column[u] = from[first + u * step];
+    }
+#pragma unroll
+    for (int u = 0; u < columns_in_flight; ++u) {
+      if (first + u * step < n) body(first + u * step, column[u]);
+    }
+  });
+}
+
+}  // namespace
+
 void mark_halo(const Device& device, std::span<const index_t> columns, index_t first, index_t last,
                std::span<offset_t> marks) {
-  const index_t* const from = columns.data();
   offset_t* const to = marks.data();
-  for_each(device, static_cast<std::int64_t>(columns.size()), [=] __device__(std::int64_t k) {
-    const index_t column = from[k];
+  for_several(device, columns, [=] __device__(std::int64_t /*k*/, index_t column) {
     if (column < first || column >= last) to[column] = 1;
   });
 }
@@ -40,11 +64,9 @@ std::vector<index_t> number_halo(const Device& device, std::span<offset_t> marks
 
 void renumber_columns(const Device& device, std::span<const index_t> columns, std::span<const offset_t> numbers,
                       index_t first, index_t last, index_t lower, std::span<index_t> own) {
-  const index_t* const from = columns.data();
   const offset_t* const number = numbers.data();
   index_t* const to = own.data();
-  for_each(device, static_cast<std::int64_t>(columns.size()), [=] __device__(std::int64_t k) {
-    const index_t column = from[k];
+  for_several(device, columns, [=] __device__(std::int64_t k, index_t column) {
     const bool is_own = column >= first && column < last;
     to[k] =
         is_own ? lower + column - first : static_cast<index_t>(number[column]) + (column < first ? 0 : last - first);

@@ -77,26 +77,26 @@ struct FindMoves {
   }
 };
 
-/// Entries of the diagonal block to where they were.
+/// Entries of the diagonal block from `begin` on to where they were.
 template <class T>
 struct JoinOwn {
   using Sums = NoSum;
   const index_t* columns;
   const T* values;  ///< null: a pattern
   index_t first;    ///< own column
+  offset_t begin;
   const offset_t* ends;
   const offset_t* moves;
   index_t count;  ///< of ends
   index_t* to_columns;
   T* to_values;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t k, NoSum& /*sum*/) const {
-    // Boundary rows tend to lie at the ends of a part.
-    const index_t before = count == 0 || k < ends[0] ? 0
-                           : k >= ends[count - 1]    ? count
-                                                     : count_less(ends, count, k + 1);
-    const offset_t at = count == 0 ? k : k + moves[before];
-    to_columns[at] = first + columns[k];
-    if (values != nullptr) to_values[at] = values[k];
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
+    const offset_t k = begin + i;
+    const index_t column = columns[k];
+    const T value = values != nullptr ? values[k] : T{};
+    const offset_t at = k + moves[count_less(ends, count, k + 1)];
+    to_columns[at] = first + column;
+    if (values != nullptr) to_values[at] = value;
   }
 };
 
@@ -149,8 +149,8 @@ template <class T>
 template <class T>
 [[nodiscard]] index_t reach_of_split(const LocalMatrix<T>& local, index_t first_row);
 
-/// Columns and values of own rows, on the device of the rank. O(nnz) where boundary rows lie at the ends of the part,
-/// else O(nnz log(boundary rows)). \param columns, values split_rows().nnz elements; no values for a pattern
+/// Columns and values of own rows, on the device of the rank. O(nnz), and log(boundary rows) per entry between the
+/// first and the last boundary row. Waits. \param columns, values split_rows().nnz elements; no values for a pattern
 template <class T>
 void join_rows(const LocalMatrix<T>& local, index_t first_row, index_t* columns, T* values);
 

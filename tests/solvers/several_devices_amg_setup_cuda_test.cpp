@@ -1,4 +1,5 @@
 /// Set-up of AMG by several GPUs at once: the bits of a set-up by one, and who holds which rows.
+#include "core/borrowed_csr.hpp"
 #include "core/row_slice.hpp"
 #include "solvers/amg/galerkin_rows.hpp"
 #include "solvers/amg/setup.hpp"
@@ -118,19 +119,25 @@ TEST_F(SeveralGpusAmgSetup, PlacedRowsStandBetweenEmptyOnes) {
   const Csr<double> a = poisson2d<double>(5, 4);
   const Csr<double> there = a.to(gpu());
   for (const detail::RowRange range : {detail::RowRange{0, 20}, {3, 11}, {0, 1}, {19, 20}, {7, 7}}) {
+    const auto whole = std::make_shared<const Csr<double>>(a.to(gpu()));
+    const Csr<double> placed = detail::place_rows(gpu(), whole, range.first, range, a.rows()).to(Device{});
     const auto part = detail::slice_rows(there.view(), gpu(), range.first, range.size());
-    const Csr<double> placed = detail::place_rows(gpu(), part.view, range, a.rows()).to(Device{});
+    const auto alone = std::make_shared<const Csr<double>>(detail::borrow_csr(part.view, gpu()));
+    const Csr<double> same = detail::place_rows(gpu(), alone, 0, range, a.rows()).to(Device{});
+    EXPECT_TRUE(std::ranges::equal(same.row_offsets(), placed.row_offsets()));
+    EXPECT_TRUE(std::ranges::equal(same.columns(), placed.columns()));
+    EXPECT_TRUE(std::ranges::equal(same.values(), placed.values()));
     validate(placed.view());
     ASSERT_EQ(placed.rows(), a.rows());
     for (index_t row = 0; row < a.rows(); ++row) {
       const auto slice = detail::slice_rows(placed.view(), Device{}, row, 1);
-      const auto whole = detail::slice_rows(a.view(), Device{}, row, 1);
+      const auto expected = detail::slice_rows(a.view(), Device{}, row, 1);
       if (row < range.first || row >= range.last) {
         EXPECT_EQ(slice.view.nnz(), 0) << row;
         continue;
       }
-      EXPECT_TRUE(std::ranges::equal(slice.view.columns, whole.view.columns)) << row;
-      EXPECT_TRUE(std::ranges::equal(slice.view.values, whole.view.values)) << row;
+      EXPECT_TRUE(std::ranges::equal(slice.view.columns, expected.view.columns)) << row;
+      EXPECT_TRUE(std::ranges::equal(slice.view.values, expected.view.values)) << row;
     }
   }
 }
