@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,6 +23,7 @@ namespace {
 template <class T>
 struct FormedRows {
   index_t rows = 0;
+  offset_t nnz = 0;
   const offset_t* offsets = nullptr;
   const index_t* columns = nullptr;
   const T* values = nullptr;
@@ -48,59 +48,45 @@ struct RowsOfRank {
   offset_t at = 0;   ///< where they begin, among those of the range
 };
 
-/// Who has rows of a range, in their order. \param rows_of per rank
-std::vector<RowsOfRank> rows_within(std::span<const index_t> rows_of, const RowRange& range) {
+/// Rows and entries of a rank.
+struct SizeOfRank {
+  index_t rows;
+  offset_t nnz;
+};
+
+/// Who has rows of a range, in their order, and which entries these are. Waits. \param begin_of enqueues begin_of(rank,
+/// row of the rank, where to): the entries before a row that is neither its first nor its end
+template <class BeginOf>
+std::vector<RowsOfRank> rows_within(const Device& here, std::span<const SizeOfRank> sizes, const RowRange& range,
+                                    const BeginOf& begin_of) {
   std::vector<RowsOfRank> result;
+  Array<offset_t> asked(2 * static_cast<std::int64_t>(sizes.size()), Init::none, here);
   index_t row = 0;
-  for (std::size_t rank = 0; rank < rows_of.size(); ++rank) {
-    const RowRange rows{std::max(range.first, row), std::min(range.last, row + rows_of[rank])};
+  for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
+    const SizeOfRank& size = sizes[rank];
+    const RowRange rows{std::max(range.first, row), std::min(range.last, row + size.rows)};
+    const index_t first = rows.first - row;
     if (rows.first < rows.last) {
-      result.push_back({.rank = static_cast<int>(rank), .rows = rows, .first = rows.first - row});
+      offset_t* const to = asked.data() + 2 * result.size();
+      if (first > 0) begin_of(static_cast<int>(rank), first, to);
+      if (rows.last < row + size.rows) begin_of(static_cast<int>(rank), rows.last - row, to + 1);
+      result.push_back({.rank = static_cast<int>(rank), .rows = rows, .first = first});
     }
-    row += rows_of[rank];
+    row += size.rows;
+  }
+  const Array<offset_t> answers = asked.to(Device{});
+  offset_t at = 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    RowsOfRank& part = result[i];
+    const SizeOfRank& size = sizes[static_cast<std::size_t>(part.rank)];
+    const auto answer = static_cast<std::int64_t>(2 * i);
+    part.begin = part.first == 0 ? 0 : answers[answer];
+    part.end = part.first + part.rows.size() == size.rows ? size.nnz : answers[answer + 1];
+    part.at = at;
+    at += part.end - part.begin;
   }
   return result;
 }
-
-/// Finds entries of rows. Waits. \param begin_of enqueues begin_of(rank, row of the rank, where to), on `here`
-template <class BeginOf>
-void find_entries(const Device& here, std::vector<RowsOfRank>& parts, const BeginOf& begin_of) {
-  Array<offset_t> ends(2 * static_cast<std::int64_t>(parts.size()), Init::none, here);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    begin_of(parts[i].rank, parts[i].first, ends.data() + 2 * i);
-    begin_of(parts[i].rank, parts[i].first + parts[i].rows.size(), ends.data() + 2 * i + 1);
-  }
-  const Array<offset_t> on_host = ends.to(Device{});
-  offset_t at = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    parts[i].begin = on_host[2 * static_cast<std::int64_t>(i)];
-    parts[i].end = on_host[2 * static_cast<std::int64_t>(i) + 1];
-    parts[i].at = at;
-    at += parts[i].end - parts[i].begin;
-  }
-}
-
-/// Arrays of a matrix that has some of its rows.
-template <class T>
-struct GatheredRows {
-  Array<offset_t> offsets;
-  Array<index_t> columns;
-  Array<T> values;
-
-  GatheredRows(const Device& here, index_t rows, const RowRange& range, offset_t nnz, bool is_pattern)
-      : offsets(std::int64_t{rows} + 1, Init::none, here),
-        columns(nnz, Init::none, here),
-        values(is_pattern ? 0 : nnz, Init::none, here) {
-    fused::transform_reduce(here, range.first, FillOffsets{offsets.data(), 0});
-    fused::transform_reduce(here, std::int64_t{rows} + 1 - range.last, FillOffsets{offsets.data() + range.last, nnz});
-  }
-
-  [[nodiscard]] Csr<T> matrix(index_t cols, bool is_pattern) {
-    const std::int64_t rows = offsets.size() - 1;
-    if (is_pattern) return Csr<T>::pattern(rows, cols, std::move(offsets), std::move(columns), Check::trusted);
-    return Csr<T>(rows, cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
-  }
-};
 
 [[nodiscard]] offset_t entries_of(const std::vector<RowsOfRank>& parts) {
   return parts.empty() ? 0 : parts.back().at + parts.back().end - parts.back().begin;
@@ -141,17 +127,19 @@ Csr<T> GpuSetupRanks<T>::gather(const Csr<T>& own, const RowRange& range) {
   const Device here = group_.device(rank_);
   const Stopwatch watch = begin();
   std::vector<FormedRows<T>> formed(static_cast<std::size_t>(size()));
-  communicator().gather(rank_,
-                        FormedRows<T>{own.rows(), own.row_offsets().data(), own.columns().data(), own.values().data()},
-                        std::span(formed));
-  std::vector<index_t> rows_of;
-  for (const FormedRows<T>& each : formed) rows_of.push_back(each.rows);
-  std::vector<RowsOfRank> parts = rows_within(rows_of, range);
-  find_entries(here, parts, [&](int rank, index_t row, offset_t* to) {
+  communicator().gather(
+      rank_, FormedRows<T>{own.rows(), own.nnz(), own.row_offsets().data(), own.columns().data(), own.values().data()},
+      std::span(formed));
+  std::vector<SizeOfRank> sizes;
+  index_t rows = 0;
+  for (const FormedRows<T>& each : formed) {
+    sizes.push_back({each.rows, each.nnz});
+    rows += each.rows;
+  }
+  const std::vector<RowsOfRank> parts = rows_within(here, sizes, range, [&](int rank, index_t row, offset_t* to) {
     copy_from(here, 1, formed[static_cast<std::size_t>(rank)].offsets + row, to);
   });
-  GatheredRows<T> result(here, std::accumulate(rows_of.begin(), rows_of.end(), index_t{0}), range, entries_of(parts),
-                         own.is_pattern());
+  GatheredRows<T> result(here, rows, range, entries_of(parts), own.is_pattern());
   for (const RowsOfRank& part : parts) {
     take_rows(here, group_.device(part.rank).ordinal(), part, formed[static_cast<std::size_t>(part.rank)], result);
   }
@@ -210,14 +198,13 @@ Csr<T> GpuSetupRanks<T>::gather_finest(const RowRange& range) {
   const bool is_pattern = product_.local().diagonal.matrix().is_pattern();
   std::vector<SplitRows> split(static_cast<std::size_t>(size()));
   communicator().gather(rank_, split_rows(product_.local()), std::span(split));
-  std::vector<index_t> rows_of;
-  for (const SplitRows& each : split) rows_of.push_back(each.rows);
-  std::vector<RowsOfRank> parts = rows_within(rows_of, range);
+  std::vector<SizeOfRank> sizes;
+  for (const SplitRows& each : split) sizes.push_back({each.rows, each.nnz});
   const auto begin_of = [&](int rank, index_t row, offset_t* to) {
     fused::transform_reduce(
         here, 1, RowBegins{.split = split[static_cast<std::size_t>(rank)], .first = row, .shift = 0, .to = to});
   };
-  find_entries(here, parts, begin_of);
+  const std::vector<RowsOfRank> parts = rows_within(here, sizes, range, begin_of);
   GatheredRows<T> result(here, partitions_[0].rows(), range, entries_of(parts), is_pattern);
   const RowRange own = this->rows(0);
   FormedRows<T> joined{.rows = own.size()};
@@ -225,7 +212,7 @@ Csr<T> GpuSetupRanks<T>::gather_finest(const RowRange& range) {
     if (part.rank != rank_) continue;
     index_t* const columns = result.columns.data() + part.at;
     T* const values = is_pattern ? nullptr : result.values.data() + part.at;
-    joined = {own.size(), result.offsets.data() + own.first, columns, values, part.at};
+    joined = {own.size(), part.end, result.offsets.data() + own.first, columns, values, part.at};
     fused::transform_reduce(here, own.size(),
                             RowBegins{.split = split[static_cast<std::size_t>(rank_)],
                                       .first = 0,

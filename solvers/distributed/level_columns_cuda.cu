@@ -92,11 +92,13 @@ NodeRanges node_ranges(const Array<index_t>& aggregate_of_node, index_t aggregat
     last[aggregate] = -1;
   });
   const index_t* const of_node = aggregate_of_node.data();
-  for_each(device, aggregate_of_node.size(), [=] __device__(std::int64_t node) {
+  const std::int64_t nodes = aggregate_of_node.size();
+  // Of neighbours in one aggregate, the first and the last are enough.
+  for_each(device, nodes, [=] __device__(std::int64_t node) {
     const index_t aggregate = of_node[node];
     if (aggregate < 0) return;
-    atomicMin(first + aggregate, static_cast<index_t>(node));
-    atomicMax(last + aggregate, static_cast<index_t>(node));
+    if (node == 0 || of_node[node - 1] != aggregate) atomicMin(first + aggregate, static_cast<index_t>(node));
+    if (node + 1 == nodes || of_node[node + 1] != aggregate) atomicMax(last + aggregate, static_cast<index_t>(node));
   });
   return result;
 }
