@@ -20,6 +20,12 @@ namespace host {
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_patterns_kernel(const CsrView<T>& a, const SpmvOptions& options);
 
+/// Lists of one kind, and the list of each row. \returns what the lists of the sample named where those do not name
+/// enough rows, else nothing
+template <class T>
+[[nodiscard]] std::optional<RowListEstimate> search_row_patterns(const CsrView<T>& a, RowListKind kind,
+                                                                 const Device& device, RowPatterns<T>& found);
+
 /// Lists and the list of each row. \param options.device of the matrix \throws NotSupported, OutOfMemory
 template <class T>
 [[nodiscard]] RowPatterns<T> find_row_patterns(const CsrView<T>& a, const Device& device);

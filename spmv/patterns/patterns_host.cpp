@@ -374,6 +374,12 @@ class PatternsHostKernel final : public SpmvKernel<T> {
 }  // namespace
 
 template <class T>
+std::optional<RowListEstimate> search_row_patterns(const CsrView<T>& a, RowListKind kind, const Device& device,
+                                                   RowPatterns<T>& found) {
+  return kind == RowListKind::columns ? search<T, false>(a, device, found) : search<T, true>(a, device, found);
+}
+
+template <class T>
 RowPatterns<T> find_row_patterns(const CsrView<T>& a, const Device& device) {
   RowPatterns<T> found;
   if (!a.is_pattern() && !search<T, true>(a, device, found)) return found;
@@ -386,6 +392,10 @@ std::unique_ptr<SpmvKernel<T>> make_patterns_kernel(const CsrView<T>& a, const S
   return std::make_unique<PatternsHostKernel<T>>(a, options);
 }
 
+template std::optional<RowListEstimate> search_row_patterns(const CsrView<float>&, RowListKind, const Device&,
+                                                            RowPatterns<float>&);
+template std::optional<RowListEstimate> search_row_patterns(const CsrView<double>&, RowListKind, const Device&,
+                                                            RowPatterns<double>&);
 template RowPatterns<float> find_row_patterns(const CsrView<float>&, const Device&);
 template RowPatterns<double> find_row_patterns(const CsrView<double>&, const Device&);
 template std::unique_ptr<SpmvKernel<float>> make_patterns_kernel(const CsrView<float>&, const SpmvOptions&);
