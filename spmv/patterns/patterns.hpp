@@ -15,10 +15,27 @@ namespace tessera {
 
 namespace host {
 
-/// Threads take ranges of rows; values are those of the matrix, in its order. \throws NotSupported for a matrix whose
-/// rows do not repeat; as SpmvPlan's constructor
+/// Threads take ranges of rows; 16 neighbouring ones on one list are summed side by side. Values lie in slices of
+/// these, in as few bytes as hold them; in CSR where neighbours are on different lists. \throws NotSupported for a
+/// matrix whose rows do not repeat; as SpmvPlan's constructor
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_patterns_kernel(const CsrView<T>& a, const SpmvOptions& options);
+
+/// The same for a matrix of which a sample promised values in fewer bytes. \throws NotSupported where all of it needs
+/// them in full
+template <class T>
+[[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_promised_patterns_kernel(const CsrView<T>& a,
+                                                                           const SpmvOptions& options);
+
+/// What a sample of rows promises, of templates first. O(1): 8192 rows. \param a on the host
+template <class T>
+[[nodiscard]] RowListEstimate estimate_row_lists(const CsrView<T>& a, const Device& device);
+
+/// Bytes of a value in the layout that a sample promises to row patterns: 1 in a dictionary, 4 where single precision
+/// holds all, about half of that where the values are symmetric, else those of T. O(1): 4096 values, 1024 rows.
+/// \param a weighted, on the host
+template <class T>
+[[nodiscard]] double promised_value_bytes(const CsrView<T>& a);
 
 /// Lists of one kind, and the list of each row. \returns what the lists of the sample named where those do not name
 /// enough rows, else nothing
