@@ -260,12 +260,13 @@ std::optional<SpmvSelection> select_host_patterns(const CsrView<T>& a, const Spm
   if (options.expected_applications < applications_worth_row_templates || a.nnz() <= least_nonzeros_on_host) {
     return std::nullopt;
   }
+  if (!host::neighbours_are_alike(a)) return std::nullopt;
   const RowListEstimate estimate = host::estimate_row_lists(a, options.device);
   if (!estimate.promises() || estimate.named_nonzero_share < least_named_nonzeros) return std::nullopt;
   const bool without_values = a.is_pattern() || estimate.kind == RowListKind::columns_and_values;
   double own = 0.0;
   if (!without_values) {
-    if (options.expected_applications < applications_worth_row_patterns) return std::nullopt;
+    if (options.expected_applications < applications_worth_row_patterns_on_host) return std::nullopt;
     own = host::promised_value_bytes(a);
     if (own >= sizeof(T)) return std::nullopt;
   }

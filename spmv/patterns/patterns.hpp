@@ -31,6 +31,11 @@ template <class T>
 template <class T>
 [[nodiscard]] RowListEstimate estimate_row_lists(const CsrView<T>& a, const Device& device);
 
+/// Whether most rows of a sample have the list of relative columns of the next row, so that they are summed side by
+/// side. O(1): 1024 rows. \param a on the host
+template <class T>
+[[nodiscard]] bool neighbours_are_alike(const CsrView<T>& a);
+
 /// Bytes of a value in the layout that a sample promises to row patterns: 1 in a dictionary, 4 where single precision
 /// holds all, about half of that where the values are symmetric, else those of T. O(1): 4096 values, 1024 rows.
 /// \param a weighted, on the host

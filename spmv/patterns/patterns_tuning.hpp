@@ -74,8 +74,11 @@ inline constexpr double most_padding_on_host = 1.5;
 /// Nonzeros from which `auto` takes row patterns on the host: caches hold smaller matrices.
 inline constexpr offset_t least_nonzeros_on_host = 2'000'000;
 
-/// Products from which `auto` takes row patterns: the set-up reads the matrix once, and brings the values into their
-/// order unless they are templates or a pattern.
+/// Products from which `auto` takes row patterns on the host where values take fewer bytes; bench/NOTES.md.
+inline constexpr std::int64_t applications_worth_row_patterns_on_host = 100;
+
+/// Products from which `auto` takes row patterns on a GPU, without values also on the host: the set-up reads the matrix
+/// once, and brings the values into their order unless they are templates or a pattern.
 inline constexpr std::int64_t applications_worth_row_patterns = 50;
 inline constexpr std::int64_t applications_worth_row_templates = 10;
 

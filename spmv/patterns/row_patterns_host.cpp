@@ -2,10 +2,12 @@
 /// Row patterns on the host: the search for lists, and the list of each row, by threads.
 #include "core/parallel.hpp"
 #include "spmv/patterns/patterns.hpp"
+#include "spmv/patterns/row_screen.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -167,8 +169,54 @@ RowPatterns<T> find_row_patterns(const CsrView<T>& a, const Device& device) {
   return found;
 }
 
+namespace {
+
+/// As cuda::rows_may_repeat().
+template <class T>
+[[nodiscard]] bool rows_may_repeat(const CsrView<T>& a) {
+  if (a.rows <= most_screened_beginnings) return true;
+  const SampledRows sample{a.rows, std::min(a.rows, screened_rows)};
+  std::unordered_set<std::uint64_t> beginnings;
+  for (index_t i = 0; i < sample.count; ++i) {
+    const std::int64_t row = sample[i];
+    const offset_t begin = a.row_offsets.data()[row];
+    const offset_t length = a.row_offsets.data()[row + 1] - begin;
+    auto hash = static_cast<std::uint64_t>(length);
+    for (offset_t k = 0; k < std::min<offset_t>(length, screened_entries); ++k) {
+      hash = (hash ^ static_cast<std::uint64_t>(a.columns.data()[begin + k] - row)) * 0x9e3779b97f4a7c15U;
+      hash ^= hash >> 29;
+    }
+    beginnings.insert(hash);
+    if (beginnings.size() > most_screened_beginnings) return false;
+  }
+  return true;
+}
+
+/// Whether two rows that follow each other have one list of relative columns.
+template <class T>
+[[nodiscard]] bool is_like_next(const CsrView<T>& a, std::int64_t row) {
+  const offset_t* const own = a.row_offsets.data() + row;
+  const offset_t length = own[1] - own[0];
+  if (own[2] - own[1] != length) return false;
+  const index_t* const columns = a.columns.data() + own[0];
+  const auto is_next = [](index_t of_row, index_t of_next) { return of_next == of_row + 1; };
+  return std::equal(columns, columns + length, columns + length, is_next);
+}
+
+}  // namespace
+
+template <class T>
+bool neighbours_are_alike(const CsrView<T>& a) {
+  if (a.rows < 2) return true;
+  const SampledRows sample{a.rows - 1, std::min(a.rows - 1, screened_rows)};
+  index_t alike = 0;
+  for (index_t i = 0; i < sample.count; ++i) alike += is_like_next(a, sample[i]) ? 1 : 0;
+  return alike >= least_alike_on_host * sample.count;
+}
+
 template <class T>
 RowListEstimate estimate_row_lists(const CsrView<T>& a, const Device& device) {
+  if (!rows_may_repeat(a)) return {RowListKind::columns, 0, 0, screened_rows, 0.0, 0.0};
   if (!a.is_pattern()) {
     const RowListEstimate templates = estimate<T, true>(a, device);
     if (templates.promises()) return templates;
@@ -182,6 +230,8 @@ template std::optional<RowListEstimate> search_row_patterns(const CsrView<double
                                                             RowPatterns<double>&);
 template RowPatterns<float> find_row_patterns(const CsrView<float>&, const Device&);
 template RowPatterns<double> find_row_patterns(const CsrView<double>&, const Device&);
+template bool neighbours_are_alike(const CsrView<float>&);
+template bool neighbours_are_alike(const CsrView<double>&);
 template RowListEstimate estimate_row_lists(const CsrView<float>&, const Device&);
 template RowListEstimate estimate_row_lists(const CsrView<double>&, const Device&);
 

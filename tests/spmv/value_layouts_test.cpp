@@ -223,8 +223,8 @@ TEST(AutoOnHost, TakesRowPatternsWhereValuesTakeFewerBytes) {
     return std::make_shared<const Csr<double>>(with_values(*stencil, values));
   };
   const auto symmetric = valued(testing::symmetric_values(stencil->view(), 5));
-  EXPECT_EQ(choice(symmetric, applications_worth_row_patterns - 1).algorithm, SpmvAlgorithm::csr);
-  const PlanInfo half = choice(symmetric, applications_worth_row_patterns);
+  EXPECT_EQ(choice(symmetric, applications_worth_row_patterns_on_host - 1).algorithm, SpmvAlgorithm::csr);
+  const PlanInfo half = choice(symmetric, applications_worth_row_patterns_on_host);
   EXPECT_EQ(half.algorithm, SpmvAlgorithm::patterns);
   EXPECT_NE(half.reason.find(as_half), std::string::npos) << half.reason;
   EXPECT_EQ(choice(valued(testing::values_that_allow<double>(Kept::in_full, stencil->nnz())), 1000).algorithm,
@@ -237,6 +237,11 @@ TEST(AutoOnHost, TakesRowPatternsWhereValuesTakeFewerBytes) {
   EXPECT_EQ(choice(std::make_shared<const Csr<double>>(poisson2d<double>(600, 600)), 1000).algorithm,
             SpmvAlgorithm::csr)
       << "a cache holds it";
+  // A pattern matrix of which neighbouring rows differ: its lists name all rows, but one by one.
+  const auto holes = std::make_shared<const Csr<double>>(
+      with_repeating_rows<double>(testing::grid_with_holes(900), Repeating::nothing));
+  ASSERT_GT(holes->nnz(), least_nonzeros_on_host);
+  EXPECT_EQ(choice(holes, 1000).algorithm, SpmvAlgorithm::csr);
 }
 
 }  // namespace
