@@ -37,7 +37,7 @@ struct RowList {
 template <index_t Rows, class T, class RowValues>
 [[gnu::always_inline]] inline void add_rows(const RowList& own, const RowValues& values, const T* x,
                                             std::array<T, slice_rows>& sums) noexcept {
-  constexpr bool has_values = !std::is_same_v<RowValues, UnitValues::Row>;
+  constexpr bool has_values = !std::is_same_v<RowValues, NoStoredValues::Row>;
   if constexpr (Rows == 1) {
     T sum{0};
     for (index_t k = 0; k < own.length; ++k) {
@@ -50,7 +50,7 @@ template <index_t Rows, class T, class RowValues>
     }
     sums[0] = sum;
   } else {
-    constexpr index_t lanes = RowLanes<T>::count;
+    constexpr index_t lanes = LanesOfRows<T>::count;
     constexpr auto groups = static_cast<std::size_t>(Rows / lanes);
     Lanes<T> sum[groups] = {};
     for (index_t k = 0; k < own.length; ++k) {
@@ -164,7 +164,7 @@ class PatternsHostKernel final : public SpmvKernel<T> {
     ProductDots dots;
     const auto by_lists = [&](const auto& values) { dots = multiply_by_lists(a, rows, values, x, epilogue); };
     if (is_pattern_) {
-      by_lists(UnitValues{});
+      by_lists(NoStoredValues{});
     } else if (!has_own_values()) {
       by_lists(TemplateValues<T>{found_.values.data(), found_.width});
     } else if (!store_.show(found_.width, by_lists)) {

@@ -40,9 +40,9 @@ template <class T>
   return true;
 }
 
-struct Count {
+struct UnlikeRows {
   std::int64_t of = 0;
-  Count& operator+=(const Count& other) {
+  UnlikeRows& operator+=(const UnlikeRows& other) {
     of += other.of;
     return *this;
   }
@@ -163,14 +163,14 @@ class PatternOutlook {
   /// Of the rows on lists.
   [[nodiscard]] std::int64_t unlike_rows() const {
     const auto count = [&](host::Range rows) {
-      Count unlike;
+      UnlikeRows unlike;
       for (std::int64_t row = rows.begin; row < rows.end; ++row) {
         const bool listed = found_.codes[row] != found_.lists;
         if (listed && !half_holds(columns(), a_.values.data(), static_cast<index_t>(row))) ++unlike.of;
       }
       return unlike;
     };
-    return host::parallel_sum<Count>(threads_, a_.rows, count).of;
+    return host::parallel_sum<UnlikeRows>(threads_, a_.rows, count).of;
   }
 
   const CsrView<T>& a_;

@@ -76,12 +76,12 @@ class PatternValueStore {
 /// Neighbouring rows of one list in a vector register of 16 bytes, which every processor of 64 bits has. Written as
 /// vectors since compilers do not find them in every loop (g++ 12: not for templates in single precision).
 template <class T>
-struct RowLanes {
+struct LanesOfRows {
   static constexpr index_t count = 16 / sizeof(T);
   typedef T Type __attribute__((vector_size(16)));
 };
 template <class T>
-using Lanes = typename RowLanes<T>::Type;
+using Lanes = typename LanesOfRows<T>::Type;
 template <class T>
 [[nodiscard]] inline Lanes<T> load_lanes(const T* from) noexcept {
   Lanes<T> lanes;
@@ -105,7 +105,7 @@ struct StoredEntry {
 /// value() one by one.
 template <class T, class Entry>
 [[nodiscard]] inline Lanes<T> gather_lanes(const Entry& entry, index_t r) noexcept {
-  if constexpr (RowLanes<T>::count == 2) {
+  if constexpr (LanesOfRows<T>::count == 2) {
     return Lanes<T>{entry.value(r), entry.value(r + 1)};
   } else {
     return Lanes<T>{entry.value(r), entry.value(r + 1), entry.value(r + 2), entry.value(r + 3)};
@@ -139,7 +139,7 @@ struct SlicedValues {
   }
 };
 template <class T>
-struct CodedValues {
+struct CodedSlices {
   static constexpr bool in_slices = true;
   const std::uint8_t* codes;
   const T* dictionary;
@@ -156,7 +156,7 @@ struct CodedValues {
   }
 };
 template <class T, class V>
-struct HalfValues {
+struct DiagonalValues {
   static constexpr bool in_slices = false;
   const V* values;
   const index_t* places;
@@ -182,7 +182,7 @@ struct TemplateValues {
   [[nodiscard]] Row row(std::int64_t /*row*/, int list) const noexcept { return {values + std::int64_t{list} * width}; }
 };
 /// Of a pattern matrix: 1, by which a product does not multiply.
-struct UnitValues {
+struct NoStoredValues {
   static constexpr bool in_slices = false;
   struct Row {};
   [[nodiscard]] Row row(std::int64_t /*row*/, int /*list*/) const noexcept { return {}; }
@@ -192,11 +192,11 @@ template <class T>
 template <class Function>
 bool PatternValueStore<T>::show(int width, Function&& function) const {
   if (has_codes()) {
-    function(CodedValues<T>{codes_.data(), dictionary_.values.data(), width});
+    function(CodedSlices<T>{codes_.data(), dictionary_.values.data(), width});
   } else if (has_half() && !floats_.empty()) {
-    function(HalfValues<T, float>{floats_.data(), half_places_.data(), width});
+    function(DiagonalValues<T, float>{floats_.data(), half_places_.data(), width});
   } else if (has_half()) {
-    function(HalfValues<T, T>{values_.data(), half_places_.data(), width});
+    function(DiagonalValues<T, T>{values_.data(), half_places_.data(), width});
   } else if (!floats_.empty()) {
     function(SlicedValues<T, float>{floats_.data(), width});
   } else if (!values_.empty()) {

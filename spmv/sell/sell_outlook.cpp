@@ -90,13 +90,13 @@ template <class T>
 }
 
 /// How rows lie in slices on a GPU.
-struct Slices {
+struct SlicesOnGpu {
   SellPadding padding;
   std::int64_t places = 0;
   std::int64_t extra_bytes = 0;  ///< where slices begin, and the order of sorted rows
 
   template <class T>
-  Slices(const CsrView<T>& a, const cuda::SellCensus& census, int multiprocessors) {
+  SlicesOnGpu(const CsrView<T>& a, const cuda::SellCensus& census, int multiprocessors) {
     cuda::SellShape shape = cuda::choose_sell_shape(a.rows, census, multiprocessors);
     if (shape.sorted()) shape.places = sorted_places(a, census.long_rows.limit, shape);
     places = shape.places;
@@ -136,7 +136,7 @@ std::vector<LayoutOutlook> outlook_on_sell(const CsrView<T>& a, const ValueFacts
   } catch (const NotSupported& refusal) {
     return {{algorithm, "slices", false, false, 0.0, refusal.what()}};
   }
-  const Slices slices(a, census.sums, multiprocessors);
+  const SlicesOnGpu slices(a, census.sums, multiprocessors);
   std::vector<LayoutOutlook> result;
   bool taken = false;
   const auto add = [&](SellValues values, bool qualifies, std::string reason) {
