@@ -268,7 +268,7 @@ std::optional<SpmvSelection> select_host_patterns(const CsrView<T>& a, const Spm
   if (!without_values) {
     if (options.expected_applications < applications_worth_row_patterns_on_host) return std::nullopt;
     own = host::promised_value_bytes(a);
-    if (own >= sizeof(T)) return std::nullopt;
+    if (own >= sizeof(double)) return std::nullopt;
   }
   const double bytes = pattern_bytes_per_nonzero(own, static_cast<double>(a.nnz()) / static_cast<double>(a.rows));
   return SpmvSelection{

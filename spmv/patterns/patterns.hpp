@@ -21,8 +21,8 @@ namespace host {
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_patterns_kernel(const CsrView<T>& a, const SpmvOptions& options);
 
-/// The same for a matrix of which a sample promised values in fewer bytes. \throws NotSupported where all of it needs
-/// them in full
+/// The same for a matrix of which a sample promised values in fewer than 8 bytes. \throws NotSupported where all of it
+/// needs these
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_promised_patterns_kernel(const CsrView<T>& a,
                                                                            const SpmvOptions& options);

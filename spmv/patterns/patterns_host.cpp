@@ -126,8 +126,8 @@ class PatternsHostKernel final : public SpmvKernel<T> {
                                          nnz_ > 0 ? bytes / nnz : 0.0);
   }
 
-  /// Whether a product reads fewer bytes of values than CSR has.
-  [[nodiscard]] bool saves_bytes() const { return !has_own_values() || store_.saves_bytes(); }
+  /// Whether values lie in a layout for which `auto` takes row patterns.
+  [[nodiscard]] bool pays() const { return !has_own_values() || store_.pays(); }
 
  private:
   [[nodiscard]] bool has_own_values() const { return found_.kind == RowListKind::columns && !is_pattern_; }
@@ -304,7 +304,7 @@ std::unique_ptr<SpmvKernel<T>> make_patterns_kernel(const CsrView<T>& a, const S
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_promised_patterns_kernel(const CsrView<T>& a, const SpmvOptions& options) {
   auto kernel = std::make_unique<PatternsHostKernel<T>>(a, options);
-  if (!kernel->saves_bytes()) {
+  if (!kernel->pays()) {
     throw NotSupported("kernel patterns: the matrix takes more bytes than a sample of it promised");
   }
   return kernel;

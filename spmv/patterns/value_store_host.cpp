@@ -102,8 +102,8 @@ struct PatternValueStore<T>::Rows {
   }
   [[nodiscard]] std::int64_t places() const noexcept { return begin.size() * slice_rows * found.width; }
   [[nodiscard]] bool fits(double most_places_per_nonzero, std::size_t nnz) const noexcept {
-    return cuda::is_padded_beyond(most_places_per_nonzero, static_cast<index_t>(count), static_cast<offset_t>(nnz),
-                                  found.width) == false;
+    return !cuda::is_padded_beyond(most_places_per_nonzero, static_cast<index_t>(count), static_cast<offset_t>(nnz),
+                                   found.width);
   }
 };
 

@@ -45,8 +45,10 @@ class PatternValueStore {
   [[nodiscard]] std::uint64_t bytes() const noexcept;
   /// Bytes that a product reads of `nnz` values on lists.
   [[nodiscard]] double bytes_read(double nnz) const noexcept;
-  /// Fewer than of values in full.
-  [[nodiscard]] bool saves_bytes() const noexcept { return has_codes() || has_half() || !floats_.empty(); }
+  /// Whether products are faster than by CSR: not with values of 8 bytes, nor with values in CSR.
+  [[nodiscard]] bool pays() const noexcept {
+    return has_codes() || has_half() || !floats_.empty() || (sizeof(T) == 4 && !values_.empty());
+  }
   /// As cuda::ValueStore::describe().
   [[nodiscard]] std::string describe() const;
 
@@ -78,7 +80,7 @@ class PatternValueStore {
 template <class T>
 struct LanesOfRows {
   static constexpr index_t count = 16 / sizeof(T);
-  typedef T Type __attribute__((vector_size(16)));
+  using Type [[gnu::vector_size(16)]] = T;
 };
 template <class T>
 using Lanes = typename LanesOfRows<T>::Type;

@@ -230,6 +230,12 @@ TEST(AutoOnHost, TakesRowPatternsWhereValuesTakeFewerBytes) {
   EXPECT_EQ(choice(valued(testing::values_that_allow<double>(Kept::in_full, stencil->nnz())), 1000).algorithm,
             SpmvAlgorithm::csr)
       << "values in full";
+  SpmvOptions in_floats;
+  in_floats.expected_applications = applications_worth_row_patterns_on_host;
+  const auto of_floats =
+      with_values(poisson2d<float>(640, 640), testing::values_that_allow<float>(Kept::in_full, stencil->nnz()));
+  EXPECT_EQ(SpmvPlan<float>(Csr<float>::copy_of(of_floats.view()), in_floats).info().algorithm, SpmvAlgorithm::patterns)
+      << "in full, in single precision";
   // A sample does not see one pair of values that differ: the plan goes on to csr.
   auto nearly = testing::symmetric_values(stencil->view(), 5);
   nearly[1234567] += 1.0;
