@@ -3,8 +3,10 @@
 /// product counts only after it was found right in long double; the set-up stands beside the times.
 ///
 ///   bench_spmv --nonzeros 6e6 --json results.json
+///   bench_spmv --part .16 --families lap2d:any,lap2d:symmetric,stencil5 --kernels csr,patterns,auto --threads 1
 #include "tessera/spmv.hpp"
 #include "bench/report.hpp"
+#include "bench/zoo.hpp"
 #include "compare/measure.hpp"
 #include "compare/oracle.hpp"
 #include "compare/rows.hpp"
@@ -41,6 +43,9 @@ struct Settings {
   double nonzeros = 6e6;
   std::vector<std::string> families{"lap2d", "fem3d", "rmat", "road", "kmer", "mawi", "web", "band", "rowskew"};
   std::vector<std::string> precisions{"fp64"};
+  std::vector<std::string> kernels;  ///< empty: all
+  double part = 0.0;                 ///< of make_zoo_matrix(); 0: as many nonzeros
+  int threads = 0;                   ///< 0: all
   TimingOptions timing = timing_of_a_family();
   std::string json;
 };
@@ -69,19 +74,24 @@ std::int64_t rows_for(const std::string& family, double nonzeros) {
 }
 
 template <class T>
-Csr<T> pattern_of(const Csr<T>& matrix) {
+Csr<T> structure_of(const Csr<T>& matrix) {
   return Csr<T>::pattern(matrix.rows(), matrix.cols(), matrix.row_offsets().to(Device{}), matrix.columns().to(Device{}),
                          Check::trusted);
 }
 
 template <class T>
-SpmvProblem<T> make_problem(const std::string& family, double nonzeros) {
+Csr<T> make_matrix(const std::string& family, const Settings& settings) {
+  if (settings.part > 0.0) return with_type<T>(make_zoo_matrix(family, settings.part).matrix);
+  return generate<T>(GeneratorSpec{family, rows_for(family, settings.nonzeros)}, ValueStorage::weighted);
+}
+
+template <class T>
+SpmvProblem<T> make_problem(const std::string& family, const Settings& settings) {
   SpmvProblem<T> problem;
   problem.name = family;
-  GeneratorSpec spec{family, rows_for(family, nonzeros)};
-  problem.weighted = std::make_shared<const Csr<T>>(generate<T>(spec, ValueStorage::weighted));
+  problem.weighted = std::make_shared<const Csr<T>>(make_matrix<T>(family, settings));
   const Csr<T>& a = *problem.weighted;
-  problem.pattern = std::make_shared<const Csr<T>>(pattern_of(a));
+  problem.pattern = std::make_shared<const Csr<T>>(structure_of(a));
   problem.eigen = to_eigen(a.view());
   problem.eigen_x.resize(a.cols());
   problem.eigen_y.resize(a.rows());
@@ -101,10 +111,16 @@ struct Kernel {
   bool pattern;
 };
 
-std::vector<Kernel> kernels() {
+std::vector<Kernel> kernels(const std::vector<std::string>& names) {
+  std::vector<SpmvAlgorithm> algorithms(spmv_algorithms().begin(), spmv_algorithms().end());
+  algorithms.push_back(SpmvAlgorithm::automatic);
+  if (!names.empty()) {
+    algorithms.clear();
+    for (const std::string& name : names) algorithms.push_back(parse_spmv_algorithm(name));
+  }
   std::vector<Kernel> list;
   for (const bool pattern : {false, true}) {
-    for (const SpmvAlgorithm algorithm : spmv_algorithms()) {
+    for (const SpmvAlgorithm algorithm : algorithms) {
       const std::string name{to_string(algorithm)};
       list.push_back({name, algorithm, Determinism::gpu_to_gpu, pattern});
       if (algorithm == SpmvAlgorithm::merbit) {
@@ -132,15 +148,16 @@ double least_bytes(const Csr<T>& a) {
 }
 
 template <class T>
-std::vector<KernelRun<T>> make_entries(SpmvProblem<T>& problem) {
+std::vector<KernelRun<T>> make_entries(SpmvProblem<T>& problem, const Settings& settings) {
   const compare::ProductOracle weighted = compare::product_oracle<T>(problem.weighted->view(), problem.x.span());
   const compare::ProductOracle pattern = compare::product_oracle<T>(problem.pattern->view(), problem.x.span());
   std::vector<KernelRun<T>> entries;
-  for (const Kernel& kernel : kernels()) {
+  for (const Kernel& kernel : kernels(settings.kernels)) {
     const compare::ProductOracle& oracle = kernel.pattern ? pattern : weighted;
     SpmvOptions options;
     options.algorithm = kernel.algorithm;
     options.determinism = kernel.determinism;
+    options.device = Device::host(settings.threads);
     std::unique_ptr<SpmvPlan<T>> plan;
     try {
       plan = std::make_unique<SpmvPlan<T>>(kernel.pattern ? problem.pattern : problem.weighted, options);
@@ -158,9 +175,22 @@ std::vector<KernelRun<T>> make_entries(SpmvProblem<T>& problem) {
   return entries;
 }
 
+/// Numbers of the candidates `csr`, with values and as a pattern; 0 without.
 template <class T>
-Json measure(SpmvProblem<T>& problem, compare::CopyYardstick& copy, const TimingOptions& timing) {
-  std::vector<KernelRun<T>> entries = make_entries(problem);
+std::vector<std::size_t> csr_candidates(const std::vector<KernelRun<T>>& entries) {
+  std::vector<std::size_t> result(2, 0);
+  std::size_t c = 2;
+  for (const KernelRun<T>& entry : entries) {
+    if (!entry.pass) continue;
+    if (entry.kernel.algorithm == SpmvAlgorithm::csr) result[entry.kernel.pattern ? 1 : 0] = c;
+    ++c;
+  }
+  return result;
+}
+
+template <class T>
+Json measure(SpmvProblem<T>& problem, compare::CopyYardstick& copy, const Settings& settings) {
+  std::vector<KernelRun<T>> entries = make_entries(problem, settings);
   std::vector<TimingCandidate> candidates{
       {"Eigen", [&] { problem.eigen_y.noalias() = problem.eigen * problem.eigen_x; }, {}},
       {"copy", [&] { copy(); }, {}}};
@@ -168,7 +198,7 @@ Json measure(SpmvProblem<T>& problem, compare::CopyYardstick& copy, const Timing
     if (!entry.pass) continue;
     candidates.push_back({entry.kernel.name, [&] { entry.plan->apply(problem.x.span(), entry.out); }, {}});
   }
-  const TimingSamples samples = time_interleaved(candidates, timing);
+  const TimingSamples samples = time_interleaved(candidates, settings.timing);
   const TimingSummary eigen = summarise(samples[0]);
   const double copy_rate = compare::gbytes_per_second(copy.bytes(), summarise(samples[1]).median);
   const Csr<T>& a = *problem.weighted;
@@ -180,6 +210,7 @@ Json measure(SpmvProblem<T>& problem, compare::CopyYardstick& copy, const Timing
               {"eigen", json_of(eigen)}};
   fmt::print("{:8} {} {:6.1f} M nonzeros  copy {:.1f} GB/s  Eigen {:.2f} ms\n", problem.name,
              sizeof(T) == 8 ? "fp64" : "fp32", 1e-6 * static_cast<double>(a.nnz()), copy_rate, eigen.median);
+  const std::vector<std::size_t> references = csr_candidates(entries);
   std::size_t c = 2;
   for (const KernelRun<T>& entry : entries) {
     Json row{{"kernel", entry.kernel.name}, {"pattern", entry.kernel.pattern}, {"pass", entry.pass}};
@@ -194,6 +225,12 @@ Json measure(SpmvProblem<T>& problem, compare::CopyYardstick& copy, const Timing
       row["share_of_copy_bandwidth"] = share;
       row["setup_ms"] = entry.plan->info().build_ms;
       row["setup_bytes"] = entry.plan->info().bytes;
+      row["reason"] = entry.plan->info().reason;
+      if (const std::size_t reference = references[entry.kernel.pattern ? 1 : 0]; reference > 0) {
+        const double saved = summarise(samples[reference]).median - summary.median;
+        row["speedup_over_csr"] = json_of(median_ratio(samples[reference], samples[c]));
+        row["break_even"] = saved > 0.0 ? Json(std::ceil(entry.plan->info().build_ms / saved)) : Json(nullptr);
+      }
       fmt::print("  {:15}{:8} ({:7.2f} ms) {:8.2f} ms  {:5.2f}x [{:.2f}, {:.2f}]  {:3.0f} % of copy\n",
                  entry.kernel.name, entry.kernel.pattern ? "pattern" : "", entry.plan->info().build_ms, summary.median,
                  speedup.ratio, speedup.low, speedup.high, 100.0 * share);
@@ -211,17 +248,18 @@ bool run(const Settings& settings) {
   Json report = document("spmv");
   report["baseline"] = fmt::format("Eigen {}.{}.{}, SparseMatrix<T, RowMajor, int> * vector, {} threads",
                                    EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION, Eigen::nbThreads());
+  report["threads"] = Device::host(settings.threads).threads();
   report["results"] = Json::array();
   // What the memory of this machine gives.
   compare::CopyYardstick copy(std::uint64_t{1} << 29, Device{});
   for (const std::string& family : settings.families) {
     for (const std::string& precision : settings.precisions) {
       if (precision == "fp32") {
-        auto problem = make_problem<float>(family, settings.nonzeros);
-        report["results"].push_back(measure(problem, copy, settings.timing));
+        auto problem = make_problem<float>(family, settings);
+        report["results"].push_back(measure(problem, copy, settings));
       } else {
-        auto problem = make_problem<double>(family, settings.nonzeros);
-        report["results"].push_back(measure(problem, copy, settings.timing));
+        auto problem = make_problem<double>(family, settings);
+        report["results"].push_back(measure(problem, copy, settings));
       }
     }
   }
@@ -247,6 +285,11 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember({"fp64", "fp32"}))
       ->capture_default_str();
+  app.add_option("--kernels", settings.kernels, "Kernels to measure, also auto; all where none is named")
+      ->delimiter(',');
+  app.add_option("--part", settings.part,
+                 "Families of the benchmarks on a GPU, so large a part of them: lap2d:any, ...");
+  app.add_option("--threads", settings.threads, "Threads; 0: all")->capture_default_str();
   app.add_option("--max-seconds", settings.timing.max_seconds, "Longest measurement of one family")
       ->capture_default_str();
   app.add_option("--json", settings.json, "Write the results here");

@@ -254,6 +254,31 @@ std::optional<SpmvSelection> select_slices(const CsrView<T>& a, const SpmvOption
                                    sliced.rows, sliced.nonzeros, a.nnz(), passes)};
 }
 
+/// Row patterns where samples promise that lists name nearly all rows, and that values take fewer bytes or none.
+template <class T>
+std::optional<SpmvSelection> select_host_patterns(const CsrView<T>& a, const SpmvOptions& options) {
+  if (options.expected_applications < applications_worth_row_templates || a.nnz() <= least_nonzeros_on_host) {
+    return std::nullopt;
+  }
+  if (!host::neighbours_are_alike(a)) return std::nullopt;
+  const RowListEstimate estimate = host::estimate_row_lists(a, options.device);
+  if (!estimate.promises() || estimate.named_nonzero_share < least_named_nonzeros) return std::nullopt;
+  const bool without_values = a.is_pattern() || estimate.kind == RowListKind::columns_and_values;
+  double own = 0.0;
+  if (!without_values) {
+    if (options.expected_applications < applications_worth_row_patterns_on_host) return std::nullopt;
+    own = host::promised_value_bytes(a);
+    if (own >= sizeof(double)) return std::nullopt;
+  }
+  const double bytes = pattern_bytes_per_nonzero(own, static_cast<double>(a.nnz()) / static_cast<double>(a.rows));
+  return SpmvSelection{
+      SpmvAlgorithm::patterns,
+      fmt::format("{} {} name {:.3g} % of a sample of rows: {:.2g} bytes per nonzero instead of {:.2g}, which {} "
+                  "products repay",
+                  estimate.lists, name_of(estimate.kind), 100.0 * estimate.named_share, bytes,
+                  csr_bytes_per_nonzero(a.is_pattern() ? 0.0 : sizeof(T)), options.expected_applications)};
+}
+
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOptions& options) {
   const SpmvBackend& backend = spmv_kernel_entry(options.algorithm).on(options.device);
@@ -270,11 +295,15 @@ std::vector<std::string_view> kernel_names(const Device& device) {
   return names;
 }
 
-/// The kernel of a choice; of sliced ELL only in the layout that the choice was made for.
+/// The kernel of a choice; of sliced ELL, and of row patterns on the host, only in a layout that the choice was made
+/// for.
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_chosen_kernel(const CsrView<T>& a, const SpmvOptions& options,
                                                   const SpmvSelection& selection) {
   if (selection.promised) return cuda::make_promised_sell_kernel(a, options, *selection.promised);
+  if (selection.algorithm == SpmvAlgorithm::patterns && options.device.is_host()) {
+    return host::make_promised_patterns_kernel(a, options);
+  }
   return make_kernel(a, options);
 }
 
@@ -318,13 +347,17 @@ void check_named_kernel(const SpmvOptions& options) {
 
 }  // namespace
 
+namespace {
+
 template <class T>
-SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options) {
-  if (!options.device.is_host()) return select_for_gpu(a, options, {});
+SpmvSelection select_for_host(const CsrView<T>& a, const SpmvOptions& options, const Refused& refused) {
   const offset_t length = path_length(a.rows, a.nnz());
   if (length <= 2 * host::items_per_chunk) {
     return {SpmvAlgorithm::csr,
             fmt::format("{} rows and {} nonzeros: too small for load balancing to pay", a.rows, a.nnz())};
+  }
+  if (!refused.patterns) {
+    if (std::optional<SpmvSelection> row_patterns = select_host_patterns(a, options)) return *std::move(row_patterns);
   }
   if (std::optional<SpmvSelection> slices = select_slices(a, options)) return *std::move(slices);
   const offset_t longest = longest_row(a, options.device);
@@ -337,6 +370,13 @@ SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options
   }
   return {SpmvAlgorithm::merge,
           fmt::format("one row holds {} of {} nonzeros ({:.2g} %) and must be cut", longest, a.nnz(), percent)};
+}
+
+}  // namespace
+
+template <class T>
+SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options) {
+  return options.device.is_host() ? select_for_host(a, options, {}) : select_for_gpu(a, options, {});
 }
 
 template SpmvSelection select_spmv_kernel(const CsrView<float>&, const SpmvOptions&);
@@ -383,7 +423,8 @@ PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, con
     } catch (const NotSupported&) {  // the matrix does not keep what its sample promised
     } catch (const OutOfMemory&) {   // for the matrix once more
     }
-    selection = select_for_gpu(a, options, refused);
+    selection =
+        options.device.is_host() ? select_for_host(on_host, options, refused) : select_for_gpu(a, options, refused);
     chosen.algorithm = selection.algorithm;
   }
   return with_prediction<T>({make_kernel(a, chosen), chosen.algorithm, std::move(selection.reason)}, a, chosen);

@@ -20,8 +20,9 @@ struct SpmvSelection {
   std::optional<SellLayout> promised = std::nullopt;  ///< of SELL, by a sample
 };
 
-/// Chooses by row lengths and options.expected_applications (measurements: bench/NOTES.md). On the host, MERBIT if long
-/// rows together read x several times, MERGE if one row is too long for a thread, else CSR. The number of threads does
+/// Chooses by row lengths and options.expected_applications (measurements: bench/NOTES.md). On the host, PATTERNS where
+/// samples of rows and values promise fewer bytes of a large matrix, MERBIT if long rows together read x several times,
+/// MERGE if one row is too long for a thread, else CSR. The number of threads does
 /// not matter: the choice, and with it every bit of the results, is the same on all machines. CSR5 is taken by name
 /// only: on the host it reads copies as large as the matrix (1.4 times the time of csr, Poisson 1000 x 1000, double,
 /// two threads). On a GPU, MERBIT for the PageRank of a pattern, PATTERNS where a sample of rows repeats, TILES where a

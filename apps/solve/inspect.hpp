@@ -6,6 +6,7 @@
 #include "predicted_report.hpp"
 #include "report_json.hpp"
 
+#include "spmv/common/layout_outlook.hpp"
 #include "support/amg_prediction.hpp"
 #include "tessera/ladder.hpp"
 #include "tessera/matrix_market.hpp"
@@ -60,6 +61,7 @@ struct InspectOutcome : CommonOutcome {
   TileEstimate tiles;                                ///< of all tile rows
   std::optional<SpyGrid> spy;
   std::vector<KernelCost> kernels;
+  std::vector<detail::LayoutOutlook> layouts;    ///< of patterns, sell and tiles on a GPU
   std::optional<KernelPredictions> predictions;  ///< of a product on a GPU; nothing on the host
   std::string calibration_note;                  ///< why a file of calibrations was passed over; else empty
   std::optional<AmgOutlook> amg;                 ///< nothing where it does not apply
@@ -85,6 +87,8 @@ enum class ValueSymmetry { exact, rounding, skew, none };
 
 /// The report for people: at most 60 lines with the usual spy plot. \param width of the terminal, 0 for none
 [[nodiscard]] std::string inspect_text(const InspectOutcome& outcome, std::size_t width = 0);
+/// Lines for the layouts; empty without any.
+[[nodiscard]] std::string layouts_text(const std::vector<detail::LayoutOutlook>& layouts);
 /// The plot as lines of text, each indented by `margin` blanks.
 [[nodiscard]] std::string spy_text(const SpyGrid& grid, std::size_t margin);
 /// Bars for the row lengths, each line indented by `margin` blanks; the longest has `longest` characters.

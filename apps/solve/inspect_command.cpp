@@ -248,6 +248,18 @@ template <class T>
   return result;
 }
 
+/// By the rules of a GPU, whether or not there is one.
+template <class T>
+[[nodiscard]] std::vector<detail::LayoutOutlook> layout_outlooks(const CsrView<T>& view, const Device& host,
+                                                                 const TileEstimate& tiles) {
+  if (view.nnz() == 0) return {};
+  const detail::ValueFacts facts = detail::value_facts(view, host);
+  std::vector<detail::LayoutOutlook> result = detail::outlook_on_patterns(view, facts, host);
+  for (detail::LayoutOutlook& layout : detail::outlook_on_sell(view, facts)) result.push_back(std::move(layout));
+  result.push_back(detail::outlook_on_tiles(view, tiles.fill));
+  return result;
+}
+
 template <class T>
 [[nodiscard]] InspectOutcome inspect(const InspectSettings& settings, Progress& progress) {
   InspectOutcome outcome;
@@ -262,6 +274,9 @@ template <class T>
   outcome.amg = amg_outlook(problem.matrix->view(), settings.machine.host, outcome);
   progress.phase("predicting factors");
   outcome.ladder = ladder_outlook(problem.matrix->view(), outcome);
+  progress.phase("looking for layouts of fewer bytes");
+  outcome.layouts = layout_outlooks(problem.matrix->view(), settings.machine.host, outcome.tiles);
+  stop_if_interrupted();
   outcome.inspect_ms = timer.milliseconds();
 
   progress.phase("setting up each kernel");

@@ -121,6 +121,20 @@ namespace {
   return json;
 }
 
+[[nodiscard]] Json layouts_json(const std::vector<detail::LayoutOutlook>& layouts) {
+  Json json = Json::array();
+  for (const detail::LayoutOutlook& layout : layouts) {
+    Json one{{"kernel", to_string(layout.algorithm)},
+             {"layout", layout.layout},
+             {"qualifies", layout.qualifies},
+             {"taken", layout.taken},
+             {"reason", layout.reason}};
+    one["bytes_per_nonzero"] = layout.qualifies ? Json(layout.bytes_per_nonzero) : Json(nullptr);
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
 [[nodiscard]] Json amg_json(const std::optional<AmgOutlook>& amg) {
   if (!amg) return nullptr;
   Json json;
@@ -165,6 +179,7 @@ Json inspect_json(const InspectOutcome& outcome, const Options& options, const I
   json["tiles"] = tiles_json(outcome.tiles);
   json["spy"] = spy_json(outcome.spy);
   json["kernels"] = kernels_json(outcome);
+  json["layouts"] = layouts_json(outcome.layouts);
   json["predictions"] = outcome.predictions ? predictions_json(*outcome.predictions) : Json(nullptr);
   json["amg"] = amg_json(outcome.amg);
   json["ladder"] = outcome.ladder ? planned_ladder_json(*outcome.ladder) : Json(nullptr);

@@ -241,11 +241,36 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
                                      time_text(cost.plan->build_ms))
                        : fmt::format("{} does not {}", to_string(cost.algorithm), cost.refused ? "apply" : "fit");
   }
-  text += line("plans", plans);
+  text += line("plans", plans) + layouts_text(outcome.layouts);
   if (outcome.predictions && !outcome.predictions->kernels.empty()) {
     text += line("predicted", predictions_text(*outcome.predictions));
   }
   return text;
+}
+
+/// "dictionary 1.2, values in full 8.2 bytes per nonzero; no symmetric half: ..."; what is not taken.
+[[nodiscard]] std::string other_layouts(const std::vector<detail::LayoutOutlook>& layouts, SpmvAlgorithm algorithm) {
+  std::string possible;
+  std::string refused;
+  for (const detail::LayoutOutlook& layout : layouts) {
+    if (layout.algorithm != algorithm || layout.taken) continue;
+    if (layout.qualifies) {
+      possible += fmt::format("{}{} {:.3g}", possible.empty() ? "" : ", ", layout.layout, layout.bytes_per_nonzero);
+    } else {
+      refused += fmt::format("{}no {}: {}", refused.empty() ? "" : "; ", layout.layout, layout.reason);
+    }
+  }
+  if (!possible.empty()) possible += " bytes per nonzero";
+  return possible + (possible.empty() || refused.empty() ? "" : "; ") + refused;
+}
+
+/// Of a kernel, or nothing.
+[[nodiscard]] const detail::LayoutOutlook* taken_layout(const std::vector<detail::LayoutOutlook>& layouts,
+                                                        SpmvAlgorithm algorithm) {
+  const auto found = std::find_if(layouts.begin(), layouts.end(), [algorithm](const detail::LayoutOutlook& layout) {
+    return layout.algorithm == algorithm && layout.taken;
+  });
+  return found == layouts.end() ? nullptr : &*found;
 }
 
 /// Nothing where the finest level would be the only one.
@@ -272,6 +297,25 @@ constexpr std::size_t margin = 12;  ///< where the text of a line begins
 }
 
 }  // namespace
+
+std::string layouts_text(const std::vector<detail::LayoutOutlook>& layouts) {
+  using enum SpmvAlgorithm;
+  if (layouts.empty()) return {};
+  const auto* const by_patterns = taken_layout(layouts, patterns);
+  const auto* const by_sell = taken_layout(layouts, sell);
+  const std::string other = other_layouts(layouts, patterns);
+  std::string text = line("layouts", fmt::format("patterns: {}", by_patterns != nullptr ? by_patterns->reason : other));
+  if (by_patterns != nullptr && !other.empty()) text += line("", "else " + other);
+  std::string rest = fmt::format("sell: {}", by_sell != nullptr ? by_sell->reason : other_layouts(layouts, sell));
+  // The values are those of patterns.
+  for (const detail::LayoutOutlook& layout : layouts) {
+    if (by_sell == nullptr || layout.algorithm != sell || layout.qualifies) continue;
+    const bool said = by_patterns != nullptr && other.find(layout.reason) != std::string::npos;
+    if (!said) rest += fmt::format("; no {}: {}", layout.layout, layout.reason);
+  }
+  if (const auto* const by_tiles = taken_layout(layouts, tiles)) rest += fmt::format(". tiles: {}", by_tiles->reason);
+  return text + line("", rest);
+}
 
 std::string inspect_text(const InspectOutcome& outcome, std::size_t width) {
   std::string text = matrix_line(outcome, width) + file_line(outcome) + values_line(outcome) + symmetry_line(outcome);

@@ -88,6 +88,28 @@ std::vector<RowsOfRank> rows_within(const Device& here, std::span<const SizeOfRa
   return result;
 }
 
+/// Arrays of a matrix that has some of its rows.
+template <class T>
+struct GatheredRows {
+  Array<offset_t> offsets;
+  Array<index_t> columns;
+  Array<T> values;
+
+  GatheredRows(const Device& here, index_t rows, const RowRange& range, offset_t nnz, bool is_pattern)
+      : offsets(std::int64_t{rows} + 1, Init::none, here),
+        columns(nnz, Init::none, here),
+        values(is_pattern ? 0 : nnz, Init::none, here) {
+    fused::transform_reduce(here, range.first, FillOffsets{offsets.data(), 0});
+    fused::transform_reduce(here, std::int64_t{rows} + 1 - range.last, FillOffsets{offsets.data() + range.last, nnz});
+  }
+
+  [[nodiscard]] Csr<T> matrix(index_t cols, bool is_pattern) {
+    const std::int64_t rows = offsets.size() - 1;
+    if (is_pattern) return Csr<T>::pattern(rows, cols, std::move(offsets), std::move(columns), Check::trusted);
+    return Csr<T>(rows, cols, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
+  }
+};
+
 [[nodiscard]] offset_t entries_of(const std::vector<RowsOfRank>& parts) {
   return parts.empty() ? 0 : parts.back().at + parts.back().end - parts.back().begin;
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace tessera::cuda {
 
@@ -58,8 +59,20 @@ struct SlicedRows {
   return static_cast<double>(width) * rows > places_per_nonzero * static_cast<double>(nnz);
 }
 
+/// Rows per lane follow from the chunk of the kernel that will run; padding decides how values lie.
+[[nodiscard]] SliceShape choose_pattern_slices(index_t rows, offset_t nnz, int width) noexcept;
+
 /// Places of the values, those included that jagged slices load in vain.
 [[nodiscard]] std::int64_t value_places(index_t rows, offset_t nnz, int width, const SliceShape& shape) noexcept;
+
+/// Layout of values with values of their own.
+struct PatternValueLayout {
+  int dictionary = 0;       ///< values in it; 0: none
+  int half_diagonals = 0;   ///< of a symmetric half; 0: none
+  bool are_floats = false;  ///< single precision holds all values exactly
+};
+/// ", values as a symmetric half of 3 diagonals", for the reason of a plan; empty for values in full.
+[[nodiscard]] std::string describe_layout(const PatternValueLayout& layout);
 
 /// Values in the order of slices, rounded where To is narrower; 0 in positions that rows of padded slices lack. O(nnz);
 /// neither waits nor allocates. \param from in the order of CSR

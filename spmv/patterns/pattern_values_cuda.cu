@@ -47,11 +47,6 @@ Array<index_t> lengths_of(const Device& device, std::span<const offset_t> row_of
   return result;
 }
 
-std::int64_t value_places(index_t rows, offset_t nnz, int width, const SliceShape& shape) noexcept {
-  if (shape.jagged) return nnz + warp_size;
-  return shape.slices(rows) * warp_size * shape.rows_per_lane * width;
-}
-
 template <class From, class To>
 void fill_pattern_values(const Device& device, const SlicedRows& rows, std::span<const From> from, std::span<To> to) {
   fill_slices(device, rows, from.data(), to.data(), RoundTo<To>{});

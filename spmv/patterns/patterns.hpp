@@ -15,10 +15,38 @@ namespace tessera {
 
 namespace host {
 
-/// Threads take ranges of rows; values are those of the matrix, in its order. \throws NotSupported for a matrix whose
-/// rows do not repeat; as SpmvPlan's constructor
+/// Threads take ranges of rows; 16 neighbouring ones on one list are summed side by side. Values lie in slices of
+/// these, in as few bytes as hold them; in CSR where neighbours are on different lists. \throws NotSupported for a
+/// matrix whose rows do not repeat; as SpmvPlan's constructor
 template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_patterns_kernel(const CsrView<T>& a, const SpmvOptions& options);
+
+/// The same for a matrix of which a sample promised values in fewer than 8 bytes. \throws NotSupported where all of it
+/// needs these
+template <class T>
+[[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_promised_patterns_kernel(const CsrView<T>& a,
+                                                                           const SpmvOptions& options);
+
+/// What a sample of rows promises, of templates first. O(1): 8192 rows. \param a on the host
+template <class T>
+[[nodiscard]] RowListEstimate estimate_row_lists(const CsrView<T>& a, const Device& device);
+
+/// Whether most rows of a sample have the list of relative columns of the next row, so that they are summed side by
+/// side. O(1): 1024 rows. \param a on the host
+template <class T>
+[[nodiscard]] bool neighbours_are_alike(const CsrView<T>& a);
+
+/// Bytes of a value in the layout that a sample promises to row patterns: 1 in a dictionary, 4 where single precision
+/// holds all, about half of that where the values are symmetric, else those of T. O(1): 4096 values, 1024 rows.
+/// \param a weighted, on the host
+template <class T>
+[[nodiscard]] double promised_value_bytes(const CsrView<T>& a);
+
+/// Lists of one kind, and the list of each row. \returns what the lists of the sample named where those do not name
+/// enough rows, else nothing
+template <class T>
+[[nodiscard]] std::optional<RowListEstimate> search_row_patterns(const CsrView<T>& a, RowListKind kind,
+                                                                 const Device& device, RowPatterns<T>& found);
 
 /// Lists and the list of each row. \param options.device of the matrix \throws NotSupported, OutOfMemory
 template <class T>

@@ -20,18 +20,7 @@ namespace tessera::cuda {
 
 using namespace detail;
 
-int pattern_chunk(int width) noexcept { return width < most_terms_at_once ? width : most_terms_at_once; }
-
 namespace {
-
-/// Rows per lane follow from the chunk of the kernel that will run; padding decides how values lie.
-[[nodiscard]] SliceShape choose_slices(index_t rows, offset_t nnz, int width) {
-  SliceShape shape;
-  shape.jagged = is_padded_beyond(most_padding_of_slices, rows, nnz, width);
-  // Of the kernels for jagged slices that for 4 serves all narrower ones too; both sides of 5 agree on rows per lane.
-  shape.rows_per_lane = pattern_rows_per_lane(pattern_chunk(width));
-  return shape;
-}
 
 template <class T>
 class PatternsCudaKernel final : public DotPartsKernel<T> {
@@ -45,7 +34,7 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
         values_(options.device, options.fp32_values && std::is_same_v<T, double>) {
     if (found_.longest_exception > longest_exception) refuse_exception(found_.longest_exception);
     exceptions_ = found_.exceptions.size();
-    shape_ = choose_slices(a.rows, nnz_, found_.width);
+    shape_ = choose_pattern_slices(a.rows, nnz_, found_.width);
     found_.codes = arrange_codes(device_, found_.codes, shape_, found_.lists);
     rows_ = a.rows;
     if (!needs_values()) uniform_ = UniformRows<T>(device_, found_, shape_);

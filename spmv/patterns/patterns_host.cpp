@@ -1,18 +1,20 @@
 /// \file
-/// Row patterns on the host: rows named by threads; products by ranges of rows. Neighbouring rows on one template are
-/// multiplied together, so that a processor takes several at once.
+/// Products by row patterns on the host, by ranges of rows. Neighbouring rows on one list are summed side by side, 16
+/// or 4 of them, so that vector instructions take several at once and their additions do not wait for each other.
 #include "core/parallel.hpp"
 #include "preprocess/merge_search.hpp"
 #include "spmv/common/chunks.hpp"
 #include "spmv/common/epilogue.hpp"
 #include "spmv/patterns/pattern_panels_host.hpp"
 #include "spmv/patterns/patterns.hpp"
+#include "spmv/patterns/value_store_host.hpp"
+#include "tessera/error.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <unordered_map>
-#include <utility>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace tessera::host {
@@ -21,128 +23,8 @@ using namespace detail;
 
 namespace {
 
-/// The steps of search_row_lists().
-template <class T, bool WithValues>
-class HostSteps {
- public:
-  HostSteps(const CsrView<T>& a, const Device& device)
-      : device_(device),
-        rows_(a.rows),
-        sample_(sample_of_rows(a.rows)),
-        source_{a.row_offsets.data(), a.columns.data(), a.values.data()} {
-    found_.kind = kind();
-  }
-
-  [[nodiscard]] RowListKind kind() const { return WithValues ? RowListKind::columns_and_values : RowListKind::columns; }
-  [[nodiscard]] index_t rows() const { return rows_; }
-  [[nodiscard]] index_t sampled() const { return sample_.count; }
-
-  [[nodiscard]] std::vector<CountedList> count_sample() const {
-    return count(sample_.count, [this](std::int64_t i) { return sample_[i]; });
-  }
-  [[nodiscard]] std::vector<CountedList> count_exceptions() const {
-    return count(found_.exceptions.size(), [this](std::int64_t i) { return found_.exceptions[i]; });
-  }
-
-  void set_lists(const std::vector<CountedList>& lists) {
-    found_.lists = static_cast<int>(lists.size());
-    found_.width = width_of(lists);
-    found_.table = Array<index_t>(std::int64_t{found_.lists + 1} * found_.stride());
-    if (WithValues) found_.values = Array<T>(std::int64_t{found_.lists + 1} * found_.width);
-    list_of_.clear();
-    for (int list = 0; list < found_.lists; ++list) {
-      const CountedList& own = lists[static_cast<std::size_t>(list)];
-      copy_list(list, own.row);
-      list_of_.emplace(own.hash, list);
-    }
-  }
-
-  void name_rows() {
-    found_.codes = Array<std::uint8_t>(rows_, Init::none);
-    parallel_for(device_, rows_, [this](Range rows) {
-      for (std::int64_t row = rows.begin; row < rows.end; ++row) name(static_cast<index_t>(row));
-    });
-  }
-  void name_exceptions() {
-    for (std::int64_t i = 0; i < found_.exceptions.size(); ++i) name(found_.exceptions[i]);
-  }
-  [[nodiscard]] std::int64_t exceptions() const {
-    return std::count(found_.codes.data(), found_.codes.data() + found_.codes.size(),
-                      static_cast<std::uint8_t>(found_.lists));
-  }
-  void collect_exceptions() {
-    found_.exceptions = Array<index_t>(exceptions(), Init::none);
-    found_.longest_exception = 0;
-    std::int64_t next = 0;
-    for (index_t row = 0; row < rows_ && next < found_.exceptions.size(); ++row) {
-      if (found_.codes[row] != found_.lists) continue;
-      found_.exceptions[next++] = row;
-      found_.longest_exception = std::max(found_.longest_exception, source_.length(row));
-    }
-  }
-
-  [[nodiscard]] RowPatterns<T> take() { return std::move(found_); }
-
- private:
-  template <class RowOf>
-  [[nodiscard]] std::vector<CountedList> count(std::int64_t count, const RowOf& row_of) const {
-    std::unordered_map<std::uint32_t, CountedList> by_hash;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const index_t row = row_of(i);
-      const offset_t length = source_.length(row);
-      if (length > longest_row_list) continue;
-      const std::uint32_t hash = source_.hash(row);
-      CountedList& counted =
-          by_hash.try_emplace(hash, CountedList{hash, 0, row, static_cast<index_t>(length)}).first->second;
-      ++counted.count;
-    }
-    std::vector<CountedList> result;
-    result.reserve(by_hash.size());
-    for (const auto& [hash, counted] : by_hash) result.push_back(counted);
-    return result;
-  }
-
-  void copy_list(int list, index_t row) {
-    index_t* const to = found_.table.data() + std::int64_t{list} * found_.stride();
-    const offset_t begin = source_.row_offsets[row];
-    to[0] = static_cast<index_t>(source_.length(row));
-    for (index_t k = 0; k < to[0]; ++k) {
-      to[1 + k] = source_.columns[begin + k] - row;
-      if constexpr (WithValues) found_.values[std::int64_t{list} * found_.width + k] = source_.values[begin + k];
-    }
-  }
-
-  [[nodiscard]] bool is_on(index_t row, int list) const {
-    return source_.equals(row, found_.table.data() + std::int64_t{list} * found_.stride(),
-                          WithValues ? found_.values.data() + std::int64_t{list} * found_.width : nullptr);
-  }
-  /// The most frequent list is tried before anything is hashed.
-  void name(index_t row) {
-    int list = found_.lists;
-    if (found_.lists > 0 && is_on(row, 0)) {
-      list = 0;
-    } else if (source_.length(row) <= found_.width) {
-      const auto proposed = list_of_.find(source_.hash(row));
-      if (proposed != list_of_.end() && is_on(row, proposed->second)) list = proposed->second;
-    }
-    found_.codes[row] = static_cast<std::uint8_t>(list);
-  }
-
-  Device device_;
-  index_t rows_;
-  SampledRows sample_;
-  RowSource<T, WithValues> source_;
-  RowPatterns<T> found_;
-  std::unordered_map<std::uint32_t, int> list_of_;
-};
-
-template <class T, bool WithValues>
-std::optional<RowListEstimate> search(const CsrView<T>& a, const Device& device, RowPatterns<T>& found) {
-  HostSteps<T, WithValues> steps(a, device);
-  std::optional<RowListEstimate> refusal = search_row_lists(steps);
-  if (!refusal) found = steps.take();
-  return refusal;
-}
+/// Rows of one list that are summed side by side where a slice holds fewer, or values stand in CSR.
+constexpr index_t few_rows = 4;
 
 /// A list as a product reads it.
 struct RowList {
@@ -150,25 +32,41 @@ struct RowList {
   const index_t* columns;  ///< relative
 };
 
-/// The products of a matrix whose values stand in CSR.
-template <class T>
-struct WeightedListTerms {
-  const T* values;
-  const T* x;
-  [[nodiscard]] T operator()(offset_t entry, index_t column) const noexcept { return values[entry] * x[column]; }
-};
-/// The same where every value is 1.
-template <class T>
-struct PatternListTerms {
-  const T* x;
-  [[nodiscard]] T operator()(offset_t /*entry*/, index_t column) const noexcept { return x[column]; }
-};
-
-/// Rows of one list that are summed side by side, so that their additions do not wait for each other.
-constexpr index_t rows_side_by_side = 4;
-
-/// Rows of one template that are multiplied together.
-constexpr index_t rows_at_once = 64;
+/// The sums of `Rows` rows of one list: entry by entry for all of them, so that a row still gets its terms in the order
+/// of its columns. \param x at the first row's own column
+template <index_t Rows, class T, class RowValues>
+[[gnu::always_inline]] inline void add_rows(const RowList& own, const RowValues& values, const T* x,
+                                            std::array<T, slice_rows>& sums) noexcept {
+  constexpr bool has_values = !std::is_same_v<RowValues, NoStoredValues::Row>;
+  if constexpr (Rows == 1) {
+    T sum{0};
+    for (index_t k = 0; k < own.length; ++k) {
+      const T source = x[own.columns[k]];
+      if constexpr (has_values) {
+        sum += values.entry(k).value(0) * source;
+      } else {
+        sum += source;
+      }
+    }
+    sums[0] = sum;
+  } else {
+    constexpr index_t lanes = LanesOfRows<T>::count;
+    constexpr auto groups = static_cast<std::size_t>(Rows / lanes);
+    Lanes<T> sum[groups] = {};
+    for (index_t k = 0; k < own.length; ++k) {
+      const T* const source = x + own.columns[k];
+      for (std::size_t g = 0; g < groups; ++g) {
+        const auto first = static_cast<index_t>(g) * lanes;
+        if constexpr (has_values) {
+          sum[g] += values.entry(k).lanes(first) * load_lanes(source + first);
+        } else {
+          sum[g] += load_lanes(source + first);
+        }
+      }
+    }
+    std::memcpy(sums.data(), &sum, sizeof(sum));
+  }
+}
 
 template <class T>
 class PatternsHostKernel final : public SpmvKernel<T> {
@@ -182,6 +80,7 @@ class PatternsHostKernel final : public SpmvKernel<T> {
       const auto i = static_cast<std::size_t>(row);
       exception_lengths_.push_back(a.row_offsets[i + 1] - a.row_offsets[i]);
     }
+    if (has_own_values()) store_.keep(device_, found_, exception_lengths_, a.values);
   }
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
@@ -196,29 +95,43 @@ class PatternsHostKernel final : public SpmvKernel<T> {
   bool apply_many(const CsrView<T>& a, T alpha, const MultiVectorView<const T>& x, T beta,
                   const MultiVectorView<T>& y) const override {
     const bool by_columns = x.has_contiguous_columns() && y.has_contiguous_columns();
-    const bool reads_values = found_.kind == RowListKind::columns && !is_pattern_;
-    if (by_columns && (!reads_values || y.columns() == 1)) return false;
+    if (by_columns && (!has_own_values() || y.columns() == 1)) return false;
     multiply_pattern_panels<T>(device_, found_, a, alpha, x, beta, y);
     return true;
   }
 
+  /// Templates that no longer hold get values of their own, and a layout that no longer holds gives way to a larger
+  /// one. Without memory for that, values are read in CSR.
   void update_values(std::span<const T> values) override {
-    if (found_.kind == RowListKind::columns || templates_hold(values)) return;
-    found_.kind = RowListKind::columns;
-    found_.values = Array<T>();
+    if (found_.kind == RowListKind::columns_and_values) {
+      if (templates_hold(values)) return;
+      found_.kind = RowListKind::columns;
+      found_.values = Array<T>();
+    }
+    if (!has_own_values()) return;
+    try {
+      store_.keep(device_, found_, exception_lengths_, values);
+    } catch (const OutOfMemory&) {
+      store_.release();
+    }
   }
 
   void describe(PlanInfo& info) const override {
     info.determinism = Determinism::gpu_to_gpu;
-    info.bytes = found_.table.bytes() + found_.values.bytes() + found_.codes.bytes() + found_.exceptions.bytes();
-    const bool reads_values = found_.kind == RowListKind::columns && !is_pattern_;
-    const double bytes = static_cast<double>(found_.codes.bytes()) +
-                         (reads_values ? static_cast<double>(nnz_) * static_cast<double>(sizeof(T)) : 0.0);
-    info.reason += describe_row_patterns(found_.kind, found_.lists, found_.exceptions.size(), "",
-                                         nnz_ > 0 ? bytes / static_cast<double>(nnz_) : 0.0);
+    info.bytes = found_.table.bytes() + found_.values.bytes() + found_.codes.bytes() + found_.exceptions.bytes() +
+                 store_.bytes();
+    const auto nnz = static_cast<double>(nnz_);
+    const double bytes = static_cast<double>(found_.codes.bytes()) + (has_own_values() ? store_.bytes_read(nnz) : 0.0);
+    info.reason += describe_row_patterns(found_.kind, found_.lists, found_.exceptions.size(), store_.describe(),
+                                         nnz_ > 0 ? bytes / nnz : 0.0);
   }
 
+  /// Whether values lie in a layout for which `auto` takes row patterns.
+  [[nodiscard]] bool pays() const { return !has_own_values() || store_.pays(); }
+
  private:
+  [[nodiscard]] bool has_own_values() const { return found_.kind == RowListKind::columns && !is_pattern_; }
+
   [[nodiscard]] RowList list(int code) const {
     const index_t* const own = found_.table.data() + std::int64_t{code} * found_.stride();
     return {own[0], own + 1};
@@ -248,101 +161,110 @@ class PatternsHostKernel final : public SpmvKernel<T> {
 
   template <class Epilogue>
   ProductDots multiply_rows(const CsrView<T>& a, Range rows, const T* x, const Epilogue& epilogue) const {
-    if (a.is_pattern()) return multiply_by_lists(a, rows, PatternListTerms<T>{x}, epilogue);
-    if (found_.kind == RowListKind::columns || found_.width == 0) {
-      return multiply_by_lists(a, rows, WeightedListTerms<T>{a.values.data(), x}, epilogue);
+    ProductDots dots;
+    const auto by_lists = [&](const auto& values) { dots = multiply_by_lists(a, rows, values, x, epilogue); };
+    if (is_pattern_) {
+      by_lists(NoStoredValues{});
+    } else if (!has_own_values()) {
+      by_lists(TemplateValues<T>{found_.values.data(), found_.width});
+    } else if (!store_.show(found_.width, by_lists)) {
+      dots = multiply_in_csr(a, rows, x, epilogue);
     }
-    return multiply_by_templates(a, rows, x, epilogue);
+    return dots;
   }
 
   /// A row that is on no list.
-  template <class Terms>
-  [[nodiscard]] static T sum_of_exception(const CsrView<T>& a, std::int64_t row, const Terms& terms) noexcept {
+  [[nodiscard]] static T sum_of_exception(const CsrView<T>& a, std::int64_t row, const T* x) noexcept {
     const index_t* const columns = a.columns.data();
     const offset_t end = a.row_offsets.data()[row + 1];
     T sum{0};
-    for (offset_t k = a.row_offsets.data()[row]; k < end; ++k) sum += terms(k, columns[k]);
+    for (offset_t k = a.row_offsets.data()[row]; k < end; ++k) {
+      sum += a.is_pattern() ? x[columns[k]] : a.values.data()[k] * x[columns[k]];
+    }
     return sum;
   }
 
-  template <class Terms, class Epilogue>
-  [[gnu::noinline]] ProductDots multiply_by_lists(const CsrView<T>& a, Range rows, Terms terms,
+  /// Rows from i on that are on its list, at most `most`: all of these, few_rows or one.
+  [[nodiscard]] index_t rows_alike(std::int64_t i, index_t most) const noexcept {
+    const std::uint8_t* const code = found_.codes.data() + i;
+    const auto equal = [code](index_t count) {
+      int unlike = 0;
+      for (index_t r = 1; r < count; ++r) unlike |= code[r] ^ code[0];
+      return unlike == 0;
+    };
+    if (most == slice_rows && equal(slice_rows)) return slice_rows;
+    return most >= few_rows && equal(few_rows) ? few_rows : 1;
+  }
+
+  template <class Values, class Epilogue>
+  [[gnu::noinline]] ProductDots multiply_by_lists(const CsrView<T>& a, Range rows, Values values, const T* x,
                                                   Epilogue epilogue) const {
     ProductDots dots;
+    std::array<T, slice_rows> sums;
+    for (std::int64_t i = rows.begin; i < rows.end;) {
+      const auto row = static_cast<index_t>(i);
+      const int code = found_.codes[i];
+      if (code == found_.lists) {
+        epilogue.store(row, sum_of_exception(a, i, x), dots);
+        ++i;
+        continue;
+      }
+      const std::int64_t of_slice = Values::in_slices ? slice_rows - i % slice_rows : slice_rows;
+      const index_t count = rows_alike(i, static_cast<index_t>(std::min(of_slice, rows.end - i)));
+      const RowList own = list(code);
+      const auto own_values = values.row(i, code);
+      if (count == slice_rows) {
+        add_rows<slice_rows, T>(own, own_values, x + i, sums);
+      } else if (count == few_rows) {
+        add_rows<few_rows, T>(own, own_values, x + i, sums);
+      } else {
+        add_rows<1, T>(own, own_values, x + i, sums);
+      }
+      for (index_t r = 0; r < count; ++r) epilogue.store(row + r, sums[static_cast<std::size_t>(r)], dots);
+      i += count;
+    }
+    return dots;
+  }
+
+  /// Of neighbouring rows whose values follow each other row by row.
+  struct CsrRow {
+    struct Entry {
+      const T* values;
+      index_t length;
+      [[nodiscard]] T value(index_t r) const noexcept { return values[static_cast<std::ptrdiff_t>(r) * length]; }
+      [[nodiscard]] Lanes<T> lanes(index_t r) const noexcept { return gather_lanes<T>(*this, r); }
+    };
+    const T* values;
+    index_t length;
+    [[nodiscard]] Entry entry(index_t k) const noexcept { return {values + k, length}; }
+  };
+
+  template <class Epilogue>
+  [[gnu::noinline]] ProductDots multiply_in_csr(const CsrView<T>& a, Range rows, const T* x, Epilogue epilogue) const {
+    ProductDots dots;
+    std::array<T, slice_rows> sums;
     offset_t begin = a.row_offsets.data()[rows.begin];
     for (std::int64_t i = rows.begin; i < rows.end;) {
       const auto row = static_cast<index_t>(i);
       const int code = found_.codes[i];
       if (code == found_.lists) {
-        epilogue.store(row, sum_of_exception(a, i, terms), dots);
+        epilogue.store(row, sum_of_exception(a, i, x), dots);
         begin = a.row_offsets.data()[++i];
         continue;
       }
       const RowList own = list(code);
-      std::array<T, rows_side_by_side> sums{};
-      const bool together = are_alike(i, rows.end);
-      if (together) {
-        add_rows<rows_side_by_side>(own, terms, begin, row, sums);
+      const CsrRow values{a.values.data() + begin, own.length};
+      const index_t count = rows_alike(i, static_cast<index_t>(std::min<std::int64_t>(few_rows, rows.end - i)));
+      if (count == few_rows) {
+        add_rows<few_rows, T>(own, values, x + i, sums);
       } else {
-        add_rows<1>(own, terms, begin, row, sums);
+        add_rows<1, T>(own, values, x + i, sums);
       }
-      const index_t count = together ? rows_side_by_side : 1;
       for (index_t r = 0; r < count; ++r) epilogue.store(row + r, sums[static_cast<std::size_t>(r)], dots);
       begin += offset_t{count} * own.length;
       i += count;
     }
     return dots;
-  }
-
-  /// Whether the rows from i on are on one list.
-  [[nodiscard]] bool are_alike(std::int64_t i, std::int64_t end) const noexcept {
-    if (i + rows_side_by_side > end) return false;
-    const std::uint8_t* const code = found_.codes.data() + i;
-    return code[1] == code[0] && code[2] == code[0] && code[3] == code[0];
-  }
-
-  template <index_t Rows, class Terms>
-  static void add_rows(const RowList& own, const Terms& terms, offset_t begin, index_t row,
-                       std::array<T, rows_side_by_side>& sums) noexcept {
-    for (index_t k = 0; k < own.length; ++k) {
-      for (index_t r = 0; r < Rows; ++r) {
-        sums[static_cast<std::size_t>(r)] += terms(begin + offset_t{r} * own.length + k, row + r + own.columns[k]);
-      }
-    }
-  }
-
-  template <class Epilogue>
-  [[gnu::noinline]] ProductDots multiply_by_templates(const CsrView<T>& a, Range rows, const T* x,
-                                                      Epilogue epilogue) const {
-    ProductDots dots;
-    for (std::int64_t i = rows.begin; i < rows.end;) {
-      const auto row = static_cast<index_t>(i);
-      const int code = found_.codes[i];
-      if (code == found_.lists) {
-        epilogue.store(row, sum_of_exception(a, i, WeightedListTerms<T>{a.values.data(), x}), dots);
-        ++i;
-        continue;
-      }
-      const std::int64_t last = std::min<std::int64_t>(rows.end, i + rows_at_once);
-      index_t count = 1;
-      while (i + count < last && found_.codes[i + count] == code) ++count;
-      std::array<T, rows_at_once> sums{};
-      add_template(list(code), list_values(code), x + row, count, sums);
-      for (index_t r = 0; r < count; ++r) epilogue.store(row + r, sums[static_cast<std::size_t>(r)], dots);
-      i += count;
-    }
-    return dots;
-  }
-
-  /// Entry by entry for all rows: a row still gets its terms in the order of its columns.
-  static void add_template(const RowList& own, const T* values, const T* x, index_t count,
-                           std::array<T, rows_at_once>& sums) {
-    T* const sum = sums.data();
-    for (index_t k = 0; k < own.length; ++k) {
-      const T value = values[k];
-      const T* const source = x + own.columns[k];
-      for (index_t r = 0; r < count; ++r) sum[r] += value * source[r];
-    }
   }
 
   /// Whether all rows on a list still have its values, bit by bit.
@@ -369,26 +291,28 @@ class PatternsHostKernel final : public SpmvKernel<T> {
   bool is_pattern_;
   RowPatterns<T> found_;
   std::vector<offset_t> exception_lengths_;  ///< nonzeros of each exception
+  PatternValueStore<T> store_;               ///< empty for templates and pattern matrices
 };
 
 }  // namespace
-
-template <class T>
-RowPatterns<T> find_row_patterns(const CsrView<T>& a, const Device& device) {
-  RowPatterns<T> found;
-  if (!a.is_pattern() && !search<T, true>(a, device, found)) return found;
-  if (const auto refusal = search<T, false>(a, device, found)) refuse_sample(*refusal);
-  return found;
-}
 
 template <class T>
 std::unique_ptr<SpmvKernel<T>> make_patterns_kernel(const CsrView<T>& a, const SpmvOptions& options) {
   return std::make_unique<PatternsHostKernel<T>>(a, options);
 }
 
-template RowPatterns<float> find_row_patterns(const CsrView<float>&, const Device&);
-template RowPatterns<double> find_row_patterns(const CsrView<double>&, const Device&);
+template <class T>
+std::unique_ptr<SpmvKernel<T>> make_promised_patterns_kernel(const CsrView<T>& a, const SpmvOptions& options) {
+  auto kernel = std::make_unique<PatternsHostKernel<T>>(a, options);
+  if (!kernel->pays()) {
+    throw NotSupported("kernel patterns: the matrix takes more bytes than a sample of it promised");
+  }
+  return kernel;
+}
+
 template std::unique_ptr<SpmvKernel<float>> make_patterns_kernel(const CsrView<float>&, const SpmvOptions&);
 template std::unique_ptr<SpmvKernel<double>> make_patterns_kernel(const CsrView<double>&, const SpmvOptions&);
+template std::unique_ptr<SpmvKernel<float>> make_promised_patterns_kernel(const CsrView<float>&, const SpmvOptions&);
+template std::unique_ptr<SpmvKernel<double>> make_promised_patterns_kernel(const CsrView<double>&, const SpmvOptions&);
 
 }  // namespace tessera::host

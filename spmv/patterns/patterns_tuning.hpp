@@ -66,8 +66,19 @@ inline constexpr double least_fill_of_half = 0.7;
 inline constexpr index_t sampled_rows_for_half = 1024;
 inline constexpr double most_unlike_in_sample = 0.03;
 
-/// Products from which `auto` takes row patterns on a GPU: the set-up reads the matrix once, and brings the values into
-/// their order unless they are templates or a pattern.
+/// On the host, part of the rows whose next row is on the same list, from which values lie in slices: others are summed
+/// one by one. And places per nonzero of slices, but for codes.
+inline constexpr double least_alike_on_host = 0.75;
+inline constexpr double most_padding_on_host = 1.5;
+
+/// Nonzeros from which `auto` takes row patterns on the host: caches hold smaller matrices.
+inline constexpr offset_t least_nonzeros_on_host = 2'000'000;
+
+/// Products from which `auto` takes row patterns on the host where values take fewer bytes; bench/NOTES.md.
+inline constexpr std::int64_t applications_worth_row_patterns_on_host = 100;
+
+/// Products from which `auto` takes row patterns on a GPU, without values also on the host: the set-up reads the matrix
+/// once, and brings the values into their order unless they are templates or a pattern.
 inline constexpr std::int64_t applications_worth_row_patterns = 50;
 inline constexpr std::int64_t applications_worth_row_templates = 10;
 

@@ -40,7 +40,7 @@ std::vector<CountedList> choose_row_lists(std::vector<CountedList> taken, std::v
 
 RowListEstimate estimate_of(RowListKind kind, std::span<const CountedList> counted, index_t sampled,
                             offset_t sampled_nonzeros) {
-  RowListEstimate estimate{kind, static_cast<int>(counted.size()), sampled, 1.0, 1.0};
+  RowListEstimate estimate{kind, static_cast<int>(counted.size()), 0, sampled, 1.0, 1.0};
   if (sampled == 0) return estimate;
   double rows = 0.0;
   double nonzeros = 0.0;

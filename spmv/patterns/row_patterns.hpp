@@ -57,6 +57,7 @@ struct CountedList {
 struct RowListEstimate {
   RowListKind kind = RowListKind::columns;
   int lists = 0;
+  int distinct = 0;                  ///< lists of the sample, from which these were chosen; 0: not counted
   index_t rows = 0;                  ///< looked at
   double named_share = 0.0;          ///< of these rows
   double named_nonzero_share = 0.0;  ///< of their nonzeros
@@ -163,7 +164,8 @@ template <class Steps>
   const double rows = steps.rows();
   const std::vector<CountedList> counted = steps.count_sample();
   std::vector<CountedList> lists = choose_row_lists({}, counted, places, steps.sampled());
-  const RowListEstimate estimate = estimate_of(steps.kind(), lists, steps.sampled(), 0);
+  RowListEstimate estimate = estimate_of(steps.kind(), lists, steps.sampled(), 0);
+  estimate.distinct = static_cast<int>(counted.size());
   if (!estimate.promises()) return estimate;
   steps.set_lists(lists);
   steps.name_rows();

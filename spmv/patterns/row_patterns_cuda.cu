@@ -324,7 +324,7 @@ RowListEstimate estimate(const CsrView<T>& a, const Device& device) {
 
 template <class T>
 RowListEstimate estimate_row_lists(const CsrView<T>& on_device, const Device& device) {
-  if (!rows_may_repeat(on_device, device)) return {RowListKind::columns, 0, screened_rows, 0.0, 0.0};
+  if (!rows_may_repeat(on_device, device)) return {RowListKind::columns, 0, 0, screened_rows, 0.0, 0.0};
   if (!on_device.is_pattern()) {
     const RowListEstimate templates = estimate<T, true>(on_device, device);
     if (templates.promises()) return templates;

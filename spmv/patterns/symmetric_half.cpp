@@ -4,9 +4,12 @@
 
 #include "spmv/patterns/patterns_tuning.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace tessera::detail {
 
@@ -35,15 +38,26 @@ namespace {
 
 }  // namespace
 
-std::optional<HalfOffsets> half_offsets(std::span<const index_t> table, int width, index_t rows, double most_places) {
-  if (table.size() > most_half_table_places || width == 0) return std::nullopt;
+std::optional<HalfOffsets> half_offsets(std::span<const index_t> table, int width, index_t rows, double most_places,
+                                        std::string* why) {
+  const auto refuse = [why](std::string reason) -> std::optional<HalfOffsets> {
+    if (why != nullptr) *why = std::move(reason);
+    return std::nullopt;
+  };
+  if (width == 0) return refuse("rows on lists have no entries");
+  if (table.size() > most_half_table_places) {
+    return refuse(fmt::format("lists take {} places, more than {}", table.size(), most_half_table_places));
+  }
   const std::size_t lists = table.size() / (static_cast<std::size_t>(width) + 1);
   HalfOffsets half;
   half.diagonals = diagonals_of(table, width, lists);
-  if (half.diagonals.empty()) return std::nullopt;
+  if (half.diagonals.empty()) return refuse(fmt::format("more than {} diagonals", most_half_diagonals));
   const std::int64_t leading = (std::int64_t{rows} + half_alignment - 1) / half_alignment * half_alignment;
   const std::int64_t size = leading * static_cast<std::int64_t>(half.diagonals.size());
-  if (static_cast<double>(size) > most_places || size > std::numeric_limits<index_t>::max()) return std::nullopt;
+  if (static_cast<double>(size) > most_places || size > std::numeric_limits<index_t>::max()) {
+    return refuse(fmt::format("{} diagonals have {} places, more than {:.0f}", half.diagonals.size(), size,
+                              std::min(most_places, 1.0 * std::numeric_limits<index_t>::max())));
+  }
   half.leading = static_cast<index_t>(leading);
   half.places.assign(table.size(), 0);
   half.upper.assign(lists * half.diagonals.size(), -1);

@@ -6,12 +6,15 @@
 
 #include "core/detail_namespace.hpp"
 #include "spmv/patterns/pattern_values.hpp"
+#include "spmv/patterns/patterns_tuning.hpp"
+#include "spmv/patterns/row_patterns.hpp"
 #include "tessera/array.hpp"
 #include "tessera/csr.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tessera::detail {
@@ -31,10 +34,57 @@ struct HalfOffsets {
   }
 };
 
-/// \param table of RowPatterns \param most_places beyond which the half does not pay \returns none where it has too
-/// many diagonals or places
+/// Whether lists are long enough for a half. \param value_bytes of the matrix
+[[nodiscard]] constexpr bool is_filled_for_half(index_t rows, offset_t nnz, int width, std::size_t value_bytes) {
+  return value_bytes < 8 || static_cast<double>(nnz) >= least_fill_of_half * (static_cast<double>(width) * rows);
+}
+
+/// Rows that decide whether a half is filled.
+[[nodiscard]] inline SampledRows sample_for_half(index_t rows) noexcept {
+  return {rows, rows < sampled_rows_for_half ? rows : sampled_rows_for_half};
+}
+
+/// Entry of a row that stands in a column, or -1: columns ascend.
+struct SortedColumns {
+  const offset_t* row_offsets;
+  const index_t* columns;
+  [[nodiscard]] TESSERA_HOST_DEVICE offset_t find(std::int64_t row, index_t column) const noexcept {
+    offset_t begin = row_offsets[row];
+    const offset_t end = row_offsets[row + 1];
+    offset_t count = end - begin;
+    while (count > 0) {
+      const offset_t half = count / 2;
+      if (columns[begin + half] < column) {
+        begin += half + 1;
+        count -= half + 1;
+      } else {
+        count = half;
+      }
+    }
+    return begin < end && columns[begin] == column ? begin : -1;
+  }
+};
+
+/// Whether a row of the sample equals, left of the diagonal, its mirror image, bit by bit; true for longer ones, which
+/// are exceptions.
+template <class T>
+[[nodiscard]] TESSERA_HOST_DEVICE bool equals_mirror_image(const SortedColumns& matrix, const T* values, index_t row,
+                                                           index_t longest) noexcept {
+  using Source = RowSource<T, true>;
+  const offset_t begin = matrix.row_offsets[row];
+  const offset_t end = matrix.row_offsets[row + 1];
+  if (end - begin > longest) return true;
+  for (offset_t k = begin; k < end && matrix.columns[k] < row; ++k) {
+    const offset_t mirror = matrix.find(matrix.columns[k], row);
+    if (mirror < 0 || Source::bits_of(values[k]) != Source::bits_of(values[mirror])) return false;
+  }
+  return true;
+}
+
+/// \param table of RowPatterns \param most_places beyond which the half does not pay \param why gets the reason of
+/// none, where not null \returns none where it has too many diagonals or places
 [[nodiscard]] std::optional<HalfOffsets> half_offsets(std::span<const index_t> table, int width, index_t rows,
-                                                      double most_places);
+                                                      double most_places, std::string* why = nullptr);
 
 }  // namespace tessera::detail
 

@@ -55,47 +55,14 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// Entry of a row that stands in a column, or -1: columns ascend.
-struct SortedColumns {
-  const offset_t* row_offsets;
-  const index_t* columns;
-  [[nodiscard]] __device__ offset_t find(std::int64_t row, index_t column) const {
-    offset_t begin = row_offsets[row];
-    const offset_t end = row_offsets[row + 1];
-    offset_t count = end - begin;
-    while (count > 0) {
-      const offset_t half = count / 2;
-      if (columns[begin + half] < column) {
-        begin += half + 1;
-        count -= half + 1;
-      } else {
-        count = half;
-      }
-    }
-    return begin < end && columns[begin] == column ? begin : -1;
-  }
-};
-
 /// Whether sampled rows equal, left of the diagonal, their mirror images.
 template <class T>
 [[nodiscard]] bool sample_is_symmetric(const Device& device, const CsrView<T>& a, index_t longest) {
-  using Source = RowSource<T, true>;
-  const SampledRows sample{a.rows, a.rows < sampled_rows_for_half ? a.rows : sampled_rows_for_half};
+  const SampledRows sample = sample_for_half(a.rows);
   const SortedColumns matrix{a.row_offsets.data(), a.columns.data()};
   const T* const values = a.values.data();
   const auto other = fused_sum<1>(device, sample.count, [=] __device__(std::int64_t i, double* sums) {
-    const index_t row = sample[i];
-    const offset_t begin = matrix.row_offsets[row];
-    const offset_t end = matrix.row_offsets[row + 1];
-    if (end - begin > longest) return;  // an exception
-    for (offset_t k = begin; k < end && matrix.columns[k] < row; ++k) {
-      const offset_t mirror = matrix.find(matrix.columns[k], row);
-      if (mirror >= 0 && Source::bits_of(values[k]) == Source::bits_of(values[mirror])) {
-        continue;
-      }
-      sums[0] += 1.0;
-      return;
-    }
+    if (!equals_mirror_image(matrix, values, sample[i], longest)) sums[0] += 1.0;
   });
   // Rows on no list, of which there are few, need no mirror images.
   return other[0] <= most_unlike_in_sample * sample.count;
@@ -121,8 +88,7 @@ template <class T>
 
 template <class T>
 std::optional<SymmetricHalf> find_symmetric_half(const Device& device, const SlicedRows& rows, const CsrView<T>& a) {
-  const double fill = static_cast<double>(a.nnz()) / (static_cast<double>(rows.width) * a.rows);
-  if (sizeof(T) == 8 && fill < least_fill_of_half) return std::nullopt;
+  if (!is_filled_for_half(a.rows, a.nnz(), rows.width, sizeof(T))) return std::nullopt;
   const std::int64_t places = std::int64_t{rows.lists + 1} * (rows.width + 1);
   if (places > most_half_table_places) return std::nullopt;
   std::vector<index_t> table(static_cast<std::size_t>(places));

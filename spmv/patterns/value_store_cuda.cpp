@@ -5,8 +5,6 @@
 #include "spmv/patterns/dictionary_codes.hpp"
 #include "spmv/patterns/patterns.hpp"
 
-#include <fmt/format.h>
-
 #include <type_traits>
 
 namespace tessera::cuda {
@@ -146,11 +144,7 @@ std::uint64_t ValueStore<T>::bytes() const noexcept {
 
 template <class T>
 std::string ValueStore<T>::describe() const {
-  if (dictionary_) return fmt::format(", values by a dictionary of {}", dictionary_->count());
-  std::string how;
-  if (half_) how = fmt::format(" as a symmetric half of {} diagonals", half_->diagonals);
-  if (are_floats_) how += " in single precision, which holds them exactly";
-  return how.empty() ? how : ", values" + how;
+  return describe_layout({dictionary_ ? dictionary_->count() : 0, half_ ? half_->diagonals : 0, are_floats_});
 }
 
 template <class T>

@@ -1,5 +1,5 @@
 /// \file
-/// Sliced ELL: a census of the rows, and the shape of slices that follows from it.
+/// Sliced ELL: a census of the rows.
 #include "core/cuda/reduce.cuh"
 #include "spmv/sell/sell_rows.cuh"
 #include "spmv/sell/sell_slices.hpp"
@@ -87,24 +87,6 @@ SellCensus take_sell_census(const Device& device, std::span<const offset_t> row_
   census.places_of_64 = static_cast<std::int64_t>(sums.places_of_64);
   census.places_of_128 = static_cast<std::int64_t>(sums.places_of_128);
   return census;
-}
-
-SellShape choose_sell_shape(index_t rows, const SellCensus& census, int multiprocessors) noexcept {
-  SellShape shape;
-  const bool is_short = census.nonzeros <= std::int64_t{rows} * sell_short_chunk;
-  shape.rows_per_lane = sell_rows_per_lane(is_short ? sell_short_chunk : sell_long_chunk);
-  const double most = most_padding_of_sell * static_cast<double>(census.nonzeros);
-  const std::int64_t of_one_width = shape.slices(rows) * warp_size * shape.rows_per_lane * census.longest;
-  const std::int64_t of_slices = census.neighbour_places(shape.rows_per_lane);
-  if (static_cast<double>(census.longest) * rows <= most) {
-    shape.width = census.longest;
-    shape.places = of_one_width;
-  } else if (static_cast<double>(of_slices) <= most) {
-    shape.places = of_slices;
-  } else {
-    shape.window_rows = sell_window_rows(rows, shape.rows_per_lane, multiprocessors);
-  }
-  return shape;
 }
 
 }  // namespace tessera::cuda

@@ -44,7 +44,7 @@ struct SellShape {
   [[nodiscard]] bool sorted() const noexcept { return window_rows > 0; }
   /// Of whole windows, where rows are sorted.
   [[nodiscard]] std::int64_t slices(index_t rows) const noexcept {
-    const std::int64_t slice_rows = 32 * rows_per_lane;
+    const std::int64_t slice_rows = std::int64_t{32} * rows_per_lane;
     const std::int64_t unit = sorted() ? window_rows : slice_rows;
     return (std::int64_t{rows} + unit - 1) / unit * (unit / slice_rows);
   }

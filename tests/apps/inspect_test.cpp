@@ -186,6 +186,34 @@ TEST(HistogramText, BinsAreThoseOfTheRowLengths) {
   EXPECT_NE(wide.find("1024-4095          25"), std::string::npos) << wide;
 }
 
+/// Which layout a GPU would take, told without one.
+TEST_F(InspectTest, LayoutsOfFewerBytes) {
+  const auto layouts_of = [&](std::vector<std::string> arguments) {
+    const json j = facts(std::move(arguments));
+    std::string taken;
+    for (const json& layout : j["layouts"]) {
+      if (layout["taken"] == true) {
+        taken += layout["kernel"].get<std::string>() + ", " + layout["layout"].get<std::string>() + "; ";
+      }
+      EXPECT_EQ(layout["bytes_per_nonzero"].is_null(), layout["qualifies"] == false) << layout;
+    }
+    return taken;
+  };
+  EXPECT_EQ(layouts_of({"--poisson2d", "30"}), "patterns, row templates; sell, dictionary; tiles, values in full; ");
+  EXPECT_EQ(layouts_of({"--poisson2d", "30", "--unweighted"}),
+            "patterns, no values; sell, no values; tiles, no values; ");
+  EXPECT_EQ(layouts_of({file("zero.mtx", general("3 2 0\n"))}), "");
+  const std::string grid = run("inspect --poisson2d 30").out;
+  EXPECT_NE(grid.find("\nlayouts     patterns: 9 row templates name all rows: 0.234 bytes per nonzero\n"),
+            std::string::npos)
+      << grid;
+  EXPECT_NE(grid.find("\n            else dictionary 1.4, symmetric half in single precision 2.78, "),
+            std::string::npos)
+      << grid;
+  const std::string graph = run("inspect --powerlaw 2000").out;
+  EXPECT_NE(graph.find("\nlayouts     patterns: no row patterns: the table holds "), std::string::npos) << graph;
+}
+
 /// Sixty lines hold every report; the facts are those that the collection publishes.
 TEST_F(InspectTest, RealMatrices) {
   TESSERA_REQUIRE_REAL_MATRICES();
