@@ -24,7 +24,7 @@ struct DistributedAmgInfo {
   AmgInfo hierarchy;      ///< that of one device; layouts are those of the first one, bytes those of all together
   int shared_levels = 0;  ///< the finest ones, whose rows are shared out
   bool is_symmetric = false;
-  double setup_ms = 0.0;     ///< of the hierarchy, with the way of the matrix to the devices
+  double setup_ms = 0.0;     ///< of the hierarchy, with the way of the matrix to devices that do not share its work
   double exchange_ms = 0.0;  ///< of that, on the first GPU: copies of what others have formed, and waiting for it
   double share_ms = 0.0;     ///< until all devices have their rows in the layouts of the cycle
   double check_ms = 0.0;     ///< of a cycle that checks M
@@ -32,14 +32,15 @@ struct DistributedAmgInfo {
 };
 
 /// Smoothed-aggregation AMG on the devices of a group: M is one V cycle from the guess 0, that of Amg up to rounding
-/// (on the host bit by bit). Every GPU sets up the hierarchy, with the same bits, and so needs about the memory of a
-/// set-up on one; then it keeps its rows of A, P and R of the finer levels, and the coarser levels whole. Hosts share
-/// one set-up. Products are not concurrent.
+/// (on the host bit by bit). GPUs that reach each other's memory set the hierarchy up together, each from its rows of A
+/// and some beside them, others each by itself, with the memory of a set-up on one; all have the same bits. Then a GPU
+/// keeps its rows of A, P and R of the finer levels, and the coarser levels whole. Hosts share one set-up. Products are
+/// not concurrent.
 template <class T>
 class DistributedAmg {
  public:
-  /// \param A that the solves take; its group and partition count \param matrix the same, on the host or a GPU; not
-  /// needed afterwards \param options prepare_refresh does not count
+  /// \param A that the solves take; its group and partition count \param matrix the same, on the host or a GPU; read
+  /// where devices do not reach each other, and not needed afterwards \param options prepare_refresh does not count
   /// \throws as Amg, on the calling thread; NotSupported for the cycles W and K; DimensionError where A and matrix have
   /// other sizes; InvalidArgument for least_rows < 1; DeviceFailure naming a device that failed
   DistributedAmg(const DistributedMatrix<T>& A, const Csr<T>& matrix, const AmgOptions& options = {},
