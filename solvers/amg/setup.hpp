@@ -127,12 +127,11 @@ class AmgSetup {
   bool is_refresh_ = false;
   bool is_symmetric_ = false;
   index_t rows_;
-  std::size_t shared_levels_ = 0;      ///< from the finest on; of these each rank forms its rows of P and R
-  LevelRows level_rows_;               ///< of the level that is being coarsened
-  RowRange prolongator_rows_;          ///< of it, those that are needed
-  std::shared_ptr<const Csr<T>> own_;  ///< copy of the finest matrix, where structures are kept
-  NearNullspace<T> nullspace_;         ///< of the level that is being coarsened
-  Array<T> rounding_;                  ///< of its diagonal; empty on the finest level
+  std::size_t shared_levels_ = 0;  ///< from the finest on; of these each rank forms its rows of P and R
+  LevelRows level_rows_;           ///< of the level that is being coarsened
+  RowRange prolongator_rows_;      ///< of it, those that are needed
+  NearNullspace<T> nullspace_;     ///< of the level that is being coarsened
+  Array<T> rounding_;              ///< of its diagonal; empty on the finest level
   AmgHierarchy<T> hierarchy_;
   std::vector<AmgLevelStructure<T>> structures_;
   AmgInfo info_;

@@ -296,6 +296,22 @@ TEST_F(SeveralGpusAmgSetup, RanksHoldTheRowsTheyNeed) {
   }
 }
 
+/// A row per rank, and levels that end with fewer.
+TEST_F(SeveralGpusAmgSetup, FewRows) {
+  for (const index_t rows : {3, 4, 7}) {
+    const Csr<double> a = tridiagonal<double>(rows, -1.0, 2.0, -1.0);
+    const Values r = random_values<double>(static_cast<std::size_t>(rows), 3);
+    const auto image = [&](bool peer_access) {
+      const DistributedMatrix<double> A(group(peer_access, 3), a.view());
+      const DistributedAmg<double> M(A, a.view(), {.coarsest_rows = 1, .check = false}, {.least_rows = 1});
+      Values z(r.size());
+      M.apply(r, z);
+      return z;
+    };
+    EXPECT_EQ(image(true), image(false)) << rows;
+  }
+}
+
 /// All ranks know the row, whoever has it.
 TEST_F(SeveralGpusAmgSetup, RefusesRowsOfAnyRank) {
   const Csr<double> a = poisson2d<double>(6, 50);
