@@ -235,6 +235,17 @@ void expect_hierarchy(const detail::SharedHierarchy<double>& found, const detail
   EXPECT_TRUE(std::ranges::equal(found.whole.coarsest_inverse.to(Device{}), whole.coarsest_inverse));
 }
 
+/// Row 10 from the end and the next are coupled weakly: one rank alone drops entries.
+Csr<double> weak_at_the_end(const Csr<double>& a) {
+  Values values(a.values().begin(), a.values().end());
+  const index_t row = a.rows() - 10;
+  for (const auto& [i, j] : {std::pair{row, row + 1}, {row + 1, row}}) {
+    const auto begin = a.columns().begin() + a.row_offsets()[i];
+    values[static_cast<std::size_t>(std::find(begin, begin + 5, j) - a.columns().begin())] = -1e-4;
+  }
+  return a.with_values(Array<double>::copy_of(values));
+}
+
 /// Two rows are coupled, the others alone: one aggregate, so not every rank gets a row of the next level.
 Csr<double> one_pair(index_t n) {
   std::vector<index_t> rows;
@@ -263,6 +274,7 @@ TEST_F(SeveralGpusAmgSetup, RanksHoldTheRowsTheyNeed) {
   std::vector<Case> cases;
   cases.push_back({"grid", poisson2d<double>(6, 150)});
   cases.push_back({"weak entries", anisotropic2d<double>(6, 150, 0.02)});
+  cases.push_back({"weak entries of one rank", weak_at_the_end(poisson2d<double>(6, 150))});
   cases.push_back({"no M-matrix", poisson3d<double>(3, 4, 60, Stencil3d::twentyseven_point)});
   cases.push_back({"not symmetric", convection_diffusion<double>(5, 130, 1, {.x = 0.3, .y = -0.2})});
   cases.push_back({"one way", tridiagonal<double>(700, -1.0, 1.5, 0.0)});
