@@ -79,7 +79,7 @@ struct Forecast {
   std::optional<std::uint64_t> least_peak_bytes;
   bool on_host = true;                    ///< the devices are the host
   std::vector<DeviceOutlook> devices;     ///< of several; on the host their memory is in the phases too
-  std::optional<OrderingFacts> ordering;  ///< in which they share a system out
+  std::optional<OrderingFacts> ordering;  ///< of several devices, or where one was named
   bool is_open = false;                   ///< there is work behind the phases of which nothing is known
   Warnings warnings;
 };

@@ -161,6 +161,7 @@ namespace {
   json["device"] = forecast.device;
   if (!forecast.devices.empty()) json["devices"] = outlook_json(forecast.devices);
   if (forecast.ordering) json["ordering"] = ordering_json(*forecast.ordering);
+  if (forecast.ordering && forecast.devices.empty()) json["ordering"].erase("ms");  // it is that of the phase
   json["phases"] = phases_json(forecast);
   json["iteration"] = iteration_json(forecast.iteration);
   json["later"] = later_json(forecast.later);

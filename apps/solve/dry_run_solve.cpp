@@ -7,6 +7,7 @@
 #include "dry_run_precond.hpp"
 #include "ladder_run.hpp"
 #include "least_squares.hpp"
+#include "system_ordering.hpp"
 
 #include "core/memory_budget.hpp"
 #include "support/machine.hpp"
@@ -104,7 +105,31 @@ void decide(const MatrixOutlook& matrix, std::size_t element, MachineSettings& m
 [[nodiscard]] bool header_is_enough(const RunSettings& settings) {
   const Precond precond = settings.precond.precond;
   const bool simple = precond == Precond::none || precond == Precond::jacobi;
-  return simple && settings.method != Method::automatic && settings.method != Method::direct;
+  const bool is_natural = settings.ordering.value_or(Ordering::natural) == Ordering::natural;
+  return simple && is_natural && settings.method != Method::automatic && settings.method != Method::direct;
+}
+
+/// The numbering of the solve, where it is not that of the file: P A Pᵀ is formed if there is memory for it, because
+/// the entries of direct factors depend on it, and the time on the matrix.
+template <class T>
+void add_ordering(const RunSettings& settings, OutlookMatrix<T>& matrix, Progress& progress, Forecast& forecast) {
+  if (!settings.ordering) return;
+  OrderingFacts& facts = forecast.ordering.emplace();
+  if (*settings.ordering == Ordering::natural) return;
+  facts.name = to_string(*settings.ordering);
+  const MatrixOutlook& sizes = matrix.sizes;
+  const OrderingBytes bytes =
+      predicted_ordering_bytes(*settings.ordering, sizes.facts, sizes.pattern ? 0 : sizeof(T), Device{}.threads());
+  forecast.phases.push_back({"ordering", bytes.held, bytes.passing, std::nullopt, {}});
+  facts.bytes = bytes.held;
+  ForecastPhase& phase = forecast.phases.back();
+  phase.rests_on = facts.name + ", the permutation and P A P'";
+  if (host_fit_of(forecast) == Fit::too_large) return;
+  progress.phase("numbering the rows");
+  OrderedSystem<T> system = order_system(*matrix.matrix, *settings.ordering);
+  matrix.matrix = std::move(system.reordered);
+  phase.ms = system.facts.ms;
+  phase.rests_on += ", done just now: the time depends on the matrix";
 }
 
 /// lsmr and cgls: two products, and vectors of m and of n elements.
@@ -117,6 +142,7 @@ template <class T>
   progress.phase("measuring the speed of memory");
   measure_speed(settings.machine, 2 * sizes.bytes + vectors, forecast);
   forecast.matrices = {sizes};
+  if (settings.ordering) forecast.ordering.emplace();
   forecast.phases.push_back(matrix.reading);
   add_upload(sizes, settings.spmv, sizeof(T), settings.machine, forecast);
   add_plan<T>(settings.spmv, sizes, forecast);
@@ -147,18 +173,21 @@ template <class T>
 [[nodiscard]] Forecast solve_outlook(RunSettings settings, Progress& progress) {
   Forecast forecast;
   MachineSettings& machine = settings.machine;
-  const OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, header_is_enough(settings), progress);
+  OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, header_is_enough(settings), progress);
   const MatrixOutlook& sizes = matrix.sizes;
   decide(sizes, sizeof(T), machine, settings.spmv);
   const Method method = method_of_run(settings, sizes.name, facts_of(sizes)).method;
   const std::int64_t columns = rhs_columns(settings, sizes.rows);
   check_columns(settings, method, columns);
-  if (support::is_least_squares(method)) return least_squares_outlook(settings, method, matrix, progress);
+  const bool is_least_squares = support::is_least_squares(method);
+  require_square_ordering(settings.ordering.value_or(Ordering::natural), is_least_squares);
+  if (is_least_squares) return least_squares_outlook(settings, method, matrix, progress);
   progress.phase("measuring the speed of memory");
   const std::uint64_t vectors = vector_bytes(settings, method, sizes.rows, sizeof(T), columns);
   measure_speed(machine, sizes.bytes + vectors, forecast);
   forecast.matrices = {sizes};
   forecast.phases.push_back(matrix.reading);
+  add_ordering(settings, matrix, progress, forecast);
   add_upload(sizes, settings.spmv, sizeof(T), machine, forecast,
              bytes_of_parts(settings, method, sizes.rows, sizes.nnz, sizes.pattern ? 0 : sizeof(T), columns));
   add_plan<T>(settings.spmv, sizes, forecast);

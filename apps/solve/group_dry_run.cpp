@@ -94,11 +94,11 @@ template <class T>
   const DoneJustNow numbering;
   const NumberedSystem<T> system =
       number_for_group(matrix.matrix->view(), sizes.facts, group.size(), group_numbering(options, settings));
-  ForecastPhase ordering =
-      numbering.phase("ordering", system.ordering.reordered ? sizes.bytes : 0, "halos depend on the numbering");
+  ForecastPhase ordering = numbering.phase("ordering", system.ordering.bytes(), "halos depend on the numbering");
   const CsrView<T> a = system.matrix(*matrix.matrix);
   forecast.devices = outlook_of_devices(settings, a, sizes.facts, system.partition, group);
   forecast.ordering = system.ordering.facts;
+  forecast.ordering->bytes = system.ordering.bytes();
   // b, x and the guess, in both numberings.
   const std::uint64_t vectors = 6 * static_cast<std::uint64_t>(sizes.rows) * sizeof(T);
   progress.phase("measuring the speed of memory");

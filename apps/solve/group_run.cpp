@@ -169,6 +169,7 @@ template <class T>
   const OrderedSystem<T>& ordering = system.ordering;
   const CsrView<T> a = system.matrix(*problem.matrix);
   outcome.ordering = ordering.facts;
+  outcome.ordering->bytes = ordering.bytes();
   if (settings.machine.memory_limit_bytes > 0) {
     require_devices_hold(outlook_of_devices(settings, a, outcome.matrix, system.partition, group));
   }

@@ -84,6 +84,8 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
       {"compare --powerlaw 100 --solvers pagerank --repeat 3", 0},
       {"A.mtx --dry-run", 0},
       {"A.mtx -m cg -p none --dry-run --mem-limit 1KB", 6},
+      {"A.mtx -m cg -p none --ordering degree --dry-run", 0},
+      {"A.mtx -m cg -p none --ordering rcm --dry-run --mem-limit 1KB", 6},
       {"pagerank web.mtx --dry-run", 0},
       {"A.mtx -m cg --device host,host --dry-run", 0},
       {"A.mtx -m cg -p amg --device host,host --dry-run --mem-limit 1KB", 6},
