@@ -2,6 +2,7 @@
 
 #include "scattered_path.hpp"
 #include "solve_process.hpp"
+#include "tests/support/sanitized.hpp"
 
 #include "tessera/generators.hpp"
 #include "tessera/spgemm.hpp"
@@ -18,12 +19,6 @@
 namespace tessera::testing {
 
 namespace {
-
-#ifdef TESSERA_SANITIZED
-constexpr bool is_sanitized = true;
-#else
-constexpr bool is_sanitized = false;
-#endif
 
 using nlohmann::json;
 
