@@ -3,6 +3,7 @@
 
 #include "problem.hpp"
 #include "summary_text.hpp"
+#include "system_ordering.hpp"
 
 #include "core/memory_budget.hpp"
 #include "core/stopwatch.hpp"
@@ -224,6 +225,29 @@ void require_square(const MatrixForecast& matrix) {
       fmt::format("{}: the matrix is {} x {}, a square one is needed", matrix.name, matrix.rows, matrix.cols));
 }
 
+template <class T>
+void add_ordering(std::optional<Ordering> ordering, ForecastMatrix<T>& matrix, Progress& progress, Forecast& forecast) {
+  if (!ordering) return;
+  OrderingFacts& facts = forecast.ordering.emplace();
+  if (*ordering == Ordering::natural) return;
+  facts.name = to_string(*ordering);
+  const MatrixForecast& sizes = matrix.sizes;
+  const OrderingBytes bytes =
+      predicted_ordering_bytes(*ordering, sizes.facts, sizes.pattern ? 0 : sizeof(T), Device{}.threads());
+  forecast.phases.push_back({"ordering", bytes.held, bytes.passing, std::nullopt, {}});
+  facts.bytes = bytes.held;
+  ForecastPhase& phase = forecast.phases.back();
+  phase.rests_on = facts.name + ", the permutation and P A P'";
+  if (host_fit_of(forecast) == Fit::too_large) return;
+  progress.phase("numbering the rows");
+  OrderedSystem<T> system = order_system(*matrix.matrix, *ordering);
+  matrix.matrix = std::move(system.reordered);
+  phase.ms = system.facts.ms;
+  phase.rests_on += ", done just now: the time depends on the matrix";
+}
+
+template void add_ordering(std::optional<Ordering>, ForecastMatrix<float>&, Progress&, Forecast&);
+template void add_ordering(std::optional<Ordering>, ForecastMatrix<double>&, Progress&, Forecast&);
 template ForecastMatrix<float> look_at_matrix(const ProblemSettings&, const MachineSettings&, bool, Progress&);
 template ForecastMatrix<double> look_at_matrix(const ProblemSettings&, const MachineSettings&, bool, Progress&);
 

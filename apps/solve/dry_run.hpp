@@ -111,6 +111,11 @@ template <class T>
 [[nodiscard]] ForecastMatrix<T> look_at_matrix(const ProblemSettings& problem, const MachineSettings& machine,
                                                bool header_is_enough, Progress& progress);
 
+/// The numbering of the work, where one is named: P A Pᵀ is formed if there is memory for it, because the entries of
+/// direct factors depend on it, and the time on the matrix. \param matrix read whole unless the ordering is natural
+template <class T>
+void add_ordering(std::optional<Ordering> ordering, ForecastMatrix<T>& matrix, Progress& progress, Forecast& forecast);
+
 /// The budget, and the speed of memory for `working_set` bytes; every time of phases and iteration that is told in
 /// bytes follows from it.
 void measure_speed(const MachineSettings& machine, std::uint64_t working_set, Forecast& forecast);

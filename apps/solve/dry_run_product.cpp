@@ -198,6 +198,7 @@ template <class T>
 [[nodiscard]] bool header_is_enough(const CompareSettings& settings) {
   const bool solves = std::any_of(settings.comparison.solvers.begin(), settings.comparison.solvers.end(),
                                   [](compare::Solver solver) { return solver != compare::Solver::pagerank; });
+  if (settings.ordering.value_or(Ordering::natural) != Ordering::natural) return false;
   return !solves || std::none_of(settings.preconds.begin(), settings.preconds.end(), [](const PrecondSettings& each) {
     return each.precond == Precond::amg || each.precond == Precond::factors || each.precond == Precond::fsai ||
            each.precond == Precond::spai;
@@ -251,13 +252,15 @@ template <class T>
   Forecast forecast;
   const compare::Settings& comparison = settings.comparison;
   const auto candidates = choose_candidates(compare::registered_candidates<T>(comparison.device), settings.kernels);
-  const ForecastMatrix<T> matrix =
+  ForecastMatrix<T> matrix =
       look_at_matrix<T>(settings.problem, settings.machine, header_is_enough(settings), progress);
   const MatrixForecast& sizes = matrix.sizes;
+  if (settings.ordering.value_or(Ordering::natural) != Ordering::natural) require_square(sizes);
   progress.phase("measuring the speed of memory");
   measure_speed(settings.machine, sizes.bytes, forecast);
   forecast.matrices = {sizes};
   forecast.phases.push_back(matrix.reading);
+  add_ordering(settings.ordering, matrix, progress, forecast);
   const auto ends = static_cast<std::uint64_t>(sizes.rows + sizes.cols) * sizeof(T);
   const std::uint64_t workspace = compare::product_workspace_bytes(
       comparison, {sizes.rows, sizes.cols, sizeof(T), sizes.bytes + ends}, candidates.size());

@@ -109,29 +109,6 @@ void decide(const MatrixForecast& matrix, std::size_t element, MachineSettings& 
   return simple && is_natural && settings.method != Method::automatic && settings.method != Method::direct;
 }
 
-/// The numbering of the solve, where it is not that of the file: P A Pᵀ is formed if there is memory for it, because
-/// the entries of direct factors depend on it, and the time on the matrix.
-template <class T>
-void add_ordering(const RunSettings& settings, ForecastMatrix<T>& matrix, Progress& progress, Forecast& forecast) {
-  if (!settings.ordering) return;
-  OrderingFacts& facts = forecast.ordering.emplace();
-  if (*settings.ordering == Ordering::natural) return;
-  facts.name = to_string(*settings.ordering);
-  const MatrixForecast& sizes = matrix.sizes;
-  const OrderingBytes bytes =
-      predicted_ordering_bytes(*settings.ordering, sizes.facts, sizes.pattern ? 0 : sizeof(T), Device{}.threads());
-  forecast.phases.push_back({"ordering", bytes.held, bytes.passing, std::nullopt, {}});
-  facts.bytes = bytes.held;
-  ForecastPhase& phase = forecast.phases.back();
-  phase.rests_on = facts.name + ", the permutation and P A P'";
-  if (host_fit_of(forecast) == Fit::too_large) return;
-  progress.phase("numbering the rows");
-  OrderedSystem<T> system = order_system(*matrix.matrix, *settings.ordering);
-  matrix.matrix = std::move(system.reordered);
-  phase.ms = system.facts.ms;
-  phase.rests_on += ", done just now: the time depends on the matrix";
-}
-
 /// lsmr and cgls: two products, and vectors of m and of n elements.
 template <class T>
 [[nodiscard]] Forecast least_squares_forecast(const RunSettings& settings, Method method,
@@ -187,7 +164,7 @@ template <class T>
   measure_speed(machine, sizes.bytes + vectors, forecast);
   forecast.matrices = {sizes};
   forecast.phases.push_back(matrix.reading);
-  add_ordering(settings, matrix, progress, forecast);
+  add_ordering(settings.ordering, matrix, progress, forecast);
   add_upload(sizes, settings.spmv, sizeof(T), machine, forecast,
              bytes_of_parts(settings, method, sizes.rows, sizes.nnz, sizes.pattern ? 0 : sizeof(T), columns));
   add_plan<T>(settings.spmv, sizes, forecast);

@@ -252,6 +252,10 @@ constexpr auto table = std::to_array<OptionSpec>({
      "natural, "
      "on several devices rcm or metis where that halves a large halo (docs/reordering.md, docs/scale.md)",
      "", "auto|natural|rcm|degree|metis"},
+    {"ordering", 0, "Machine", compare, text, "NAME", "natural",
+     "numbering in which all kernels work: natural, rcm (reverse Cuthill-McKee) or degree (columns that many rows read "
+     "come first); y is checked against A in the numbering of the file (docs/reordering.md)",
+     "", "natural|rcm|degree"},
     {"engine", 0, "Machine", run, text, "NAME", "tessera",
      "tessera, or petsc: the processes that mpiexec starts solve one system together by PETSc (mpiexec -n 4 solve "
      "A.mtx "

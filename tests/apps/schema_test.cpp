@@ -93,6 +93,8 @@ TEST_F(SchemaTest, EveryDocumentIsAsPublished) {
       {"spgemm A.mtx A.tsb --dry-run", 0},
       {"spgemm --poisson2d 9 --transpose a --dry-run", 0},
       {"compare empty.mtx --dry-run", 0},
+      {"compare A.mtx --kernels csr --ordering degree --repeat 3 --min-time 0", 0},
+      {"compare A.mtx --ordering rcm --dry-run", 0},
       {"list", 0},
       {"list kernels", 0},
       {"--version", 0},
