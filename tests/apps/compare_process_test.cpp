@@ -9,6 +9,8 @@
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -64,7 +66,7 @@ TEST_F(CompareTest, AllKernelsInOneOtherNumbering) {
     for (const auto& item : json["cases"]) {
       EXPECT_EQ(item["result"]["status"], item["kind"] == "product" ? "pass" : "converged") << item;
     }
-    const auto foretold = nlohmann::json::parse(run("compare " + line + ordering + " --dry-run --json").out);
+    const auto foretold = nlohmann::json::parse(run(fmt::format("compare {}{} --dry-run --json", line, ordering)).out);
     EXPECT_EQ(foretold["ordering"]["bytes"], bytes);
   }
   const auto graph = json_of("--generate rmat:scale=7 --kernels csr,merbit --solvers pagerank --ordering degree");
