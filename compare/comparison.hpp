@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,10 +59,16 @@ struct SystemVectors {
 /// The matrix and what belongs to it.
 template <class T>
 struct Subject {
-  std::shared_ptr<const Csr<T>> matrix;  ///< on the host
+  std::shared_ptr<const Csr<T>> matrix;  ///< on the host, in the numbering that is measured
   MatrixStatistics facts;
   std::string name;                             ///< for messages
   std::function<SystemVectors<T>()> vectors{};  ///< called when a system is solved; may throw
+  std::shared_ptr<const Csr<T>> source{};       ///< A of the file, where `matrix` is P A Pᵀ; else null
+  std::span<const index_t> order{};             ///< with it: the row of A that is row k of `matrix`
+
+  [[nodiscard]] std::uint64_t matrix_bytes() const {
+    return matrix->bytes() + (source ? source->bytes() + order.size_bytes() : 0);
+  }
 };
 
 /// Checks, times and sorts. \param candidates the reference among them, if there shall be one

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace tessera::compare {
 
@@ -30,6 +31,30 @@ namespace {
     result.clock = timing_clock(settings.device);
   }
   return result;
+}
+
+/// x, and A x from the matrix of the file, which has not been numbered anew: both in the numbering that is measured.
+template <class T>
+struct ExpectedProduct {
+  std::vector<T> x;
+  ProductOracle oracle;
+};
+
+template <class Element>
+[[nodiscard]] std::vector<Element> gathered(std::span<const index_t> order, const std::vector<Element>& from) {
+  std::vector<Element> result(from.size());
+  for (std::size_t k = 0; k < order.size(); ++k) result[k] = from[static_cast<std::size_t>(order[k])];
+  return result;
+}
+
+template <class T>
+[[nodiscard]] ExpectedProduct<T> expected_product(const Subject<T>& subject, std::uint64_t seed) {
+  const Csr<T>& source = subject.source ? *subject.source : *subject.matrix;
+  std::vector<T> x = support::random_vector<T>(source.cols(), seed);
+  ProductOracle oracle = product_oracle<T>(source.view(), x);
+  if (!subject.source) return {std::move(x), std::move(oracle)};
+  return {gathered(subject.order, x),
+          {gathered(subject.order, oracle.y), gathered(subject.order, oracle.bound), oracle.unchecked_rows}};
 }
 
 /// A candidate from its check to its times.
@@ -205,12 +230,13 @@ void compare_products(const Settings& settings, const Subject<T>& subject, const
   outcome.products.resize(candidates.size());
   outcome.vector_bytes = product_workspace_bytes(
       settings, {matrix.rows(), matrix.cols(), sizeof(T), outcome.least_bytes}, candidates.size());
-  support::require_memory(settings.memory_limit_bytes, matrix.bytes(), outcome.vector_bytes,
+  support::require_memory(settings.memory_limit_bytes, subject.matrix_bytes(), outcome.vector_bytes,
                           "the vectors of the comparison");
 
   begin_phase(settings, "computing the product in long double");
-  const std::vector<T> x = support::random_vector<T>(matrix.cols(), settings.seed);
-  const ProductOracle oracle = product_oracle<T>(matrix.view(), x);
+  const ExpectedProduct<T> expected = expected_product(subject, settings.seed);
+  const std::vector<T>& x = expected.x;
+  const ProductOracle& oracle = expected.oracle;
   outcome.unchecked_rows = oracle.unchecked_rows;
 
   // One copy on the device serves all kernels.
@@ -218,7 +244,7 @@ void compare_products(const Settings& settings, const Subject<T>& subject, const
   std::vector<Contender<T>> contenders(candidates.size());
   std::vector<Contender<T>*> passed;
   // Plans of all kernels are held together while they take turns.
-  std::uint64_t held_bytes = matrix.bytes() + outcome.vector_bytes;
+  std::uint64_t held_bytes = subject.matrix_bytes() + outcome.vector_bytes;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     contenders[i].candidate = &candidates[i];
     contenders[i].row = &outcome.products[i];

@@ -241,7 +241,7 @@ SolveInputs<T> solve_inputs(const Settings& settings, const Subject<T>& subject,
 
   const std::uint64_t transition = ranks ? matrix->bytes() : 0;
   support::require_memory(
-      settings.memory_limit_bytes, matrix->bytes(),
+      settings.memory_limit_bytes, subject.matrix_bytes(),
       transition + solver_vectors(settings, matrix->rows()) * static_cast<std::uint64_t>(matrix->rows()) * sizeof(T),
       "the vectors of the solvers");
 

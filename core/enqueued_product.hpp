@@ -27,11 +27,15 @@ class EnqueuedProduct {
   virtual void enqueue(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const = 0;
 
   /// The same for a caller that adds up parts of the inner products: less waiting between the kernels of a small
-  /// product. \param halted on the device: not 0 once the loop has halted, when long products had better do nothing
-  /// \returns the parts, on the device, valid until the next product; or {sums, 1} where there are no parts
+  /// product. By default enqueue(), which adds them up itself. \param halted on the device: not 0 once the loop has
+  /// halted, when long products had better do nothing \returns the parts, on the device, valid until the next product;
+  /// or {sums, 1} where there are no parts
   [[nodiscard]] virtual std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y,
                                                                    std::span<const T> w, ProductDots* sums,
-                                                                   const std::int32_t* halted) const = 0;
+                                                                   const std::int32_t* /*halted*/) const {
+    enqueue(x, y, w, sums);
+    return {sums, 1};
+  }
 
   /// Names what a call puts into the stream: another one after memory or kernels have changed, so that what was
   /// recorded before must be recorded anew.

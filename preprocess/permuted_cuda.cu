@@ -135,11 +135,11 @@ struct AscendingRuns {
   return runs;
 }
 
-/// A key of a long row holds the run of an entry's new column above its number in the row.
-struct KeyForm {
+/// Composite sort key of an entry of a long row: the run of its new column above its number in the row.
+struct CompositeKey {
   int number_bits;
 
-  [[nodiscard]] __device__ std::uint64_t key(offset_t run, offset_t number) const {
+  [[nodiscard]] __device__ std::uint64_t pack(offset_t run, offset_t number) const {
     return static_cast<std::uint64_t>(run) << number_bits | static_cast<std::uint64_t>(number);
   }
   [[nodiscard]] __device__ offset_t number(std::uint64_t key) const {
@@ -175,22 +175,22 @@ void sort_long_rows(const Device& device, const SymmetricPermutation<T>& p, cons
   const AscendingRuns runs = ascending_runs(device, p.rows, p.order);
   const offset_t* const run_of = runs.run_of.data();
   // Of a square matrix without double entries, a row has no more than 2^31 - 1.
-  const KeyForm form{static_cast<int>(std::bit_width(static_cast<std::uint32_t>(p.rows)))};
+  const CompositeKey key_of{static_cast<int>(std::bit_width(static_cast<std::uint32_t>(p.rows)))};
   Array<std::uint64_t> keys(begins.back(), Init::none, device);
   std::uint64_t* const unsorted = keys.data();
   visit_long_rows(device, p, tiles, list.data(),
                   [=] __device__(const SymmetricPermutation<T>& all, index_t row, offset_t number, offset_t index) {
                     const offset_t from = all.offsets[all.order[row]] + number;
-                    unsorted[index] = form.key(run_of[all.position[all.columns[from]]], number);
+                    unsorted[index] = key_of.pack(run_of[all.position[all.columns[from]]], number);
                   });
   {
     Array<std::uint64_t> other(begins.back(), Init::none, device);
-    enqueue_sort(device, keys, other, tiles, form.number_bits, form.number_bits + runs.bits);
+    enqueue_sort(device, keys, other, tiles, key_of.number_bits, key_of.number_bits + runs.bits);
   }
   const std::uint64_t* const sorted = keys.data();
   visit_long_rows(device, p, tiles, list.data(),
                   [=] __device__(const SymmetricPermutation<T>& all, index_t row, offset_t number, offset_t index) {
-                    const offset_t from = all.offsets[all.order[row]] + form.number(sorted[index]);
+                    const offset_t from = all.offsets[all.order[row]] + key_of.number(sorted[index]);
                     all.move(from, all.out.row_offsets[row] + number, all.position[all.columns[from]]);
                   });
 }

@@ -261,12 +261,6 @@ struct PolynomialPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
     run(x, y);
     cuda::enqueue_dots<T>(device, y, w, sums);
   }
-  [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y, std::span<const T> w,
-                                                           ProductDots* sums,
-                                                           const std::int32_t* /*halted*/) const override {
-    enqueue(x, y, w, sums);
-    return {sums, 1};
-  }
 
   [[nodiscard]] const detail::EnqueuedProduct<T>* enqueued() const noexcept {
     if (explicit_plan) return detail::EnqueuedProduct<T>::of(*explicit_plan);

@@ -9,13 +9,15 @@
 #include "spmv/common/enqueue_product.hpp"
 #include "spmv/common/kernel.hpp"
 #include "spmv/multi_vector/csr_product.hpp"
+#include "spmv/multi_vector/operands.hpp"
 #include "spmv/multi_vector/panel_product.hpp"
 #include "spmv/plan_internals.hpp"
 #include "spmv/plan_values.hpp"
-#include "spmv/residual/residual.hpp"
+#include "spmv/residual/float_residual.hpp"
 #include "spmv/same_structure.hpp"
 #include "spmv/selection.hpp"
 #include "spmv/streamed/streamed.hpp"
+#include "spmv/transposed_operator.hpp"
 #include "tessera/error.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/statistics.hpp"
@@ -25,7 +27,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,88 +53,6 @@ std::shared_ptr<const Csr<T>> on_device(const std::shared_ptr<const Csr<T>>& mat
   if (!matrix->device().shares_context_with(device)) cuda::order(matrix->device(), device);
   return matrix;
 }
-
-/// \throws DimensionError, InvalidArgument
-template <class T>
-void check_multi_vectors(const CsrView<T>& a, const MultiVectorView<const T>& x, const MultiVectorView<T>& y) {
-  if (x.rows() != a.cols || y.rows() != a.rows || x.columns() != y.columns()) {
-    throw DimensionError(fmt::format("operator is {} x {}: X is {} x {}, Y is {} x {}", a.rows, a.cols, x.rows(),
-                                     x.columns(), y.rows(), y.columns()));
-  }
-  if (x.empty() || y.empty()) return;
-  const std::less<const T*> before;
-  const std::span<const T> from = x.elements();
-  const std::span<const T> to = y.elements();
-  if (before(from.data(), to.data() + to.size()) && before(to.data(), from.data() + from.size())) {
-    throw InvalidArgument("X and Y of a product must not overlap");
-  }
-}
-
-/// 2^exponent b - A x of a float matrix on the host, whose vectors lie on `device`.
-double residual_on_host(const Device& device, const CsrView<float>& a, int exponent, std::span<const float> b,
-                        std::span<const float> x, std::span<float> r) {
-  const auto fetched = [&device](std::span<const float> vector) {
-    Array<float> copy(std::ssize(vector), Init::none);
-    copy_bytes(Device{}, copy.data(), device, vector.data(), vector.size_bytes());
-    return copy;
-  };
-  const Array<float> own_b = fetched(b);
-  const Array<float> own_x = fetched(x);
-  Array<float> own_r(std::ssize(r), Init::none);
-  const double squares = host::csr_residual<float>(Device{}, a, exponent, own_b.span(), own_x.span(), own_r.span());
-  copy_bytes(device, r.data(), Device{}, own_r.data(), own_r.bytes());
-  return squares;
-}
-
-/// 2^exponent b - A x of a float matrix, with sums in double. \param place of the matrix
-double float_residual(const Device& device, const Device& place, const CsrView<float>& a, int exponent,
-                      std::span<const float> b, std::span<const float> x, std::span<float> r) {
-  if (device.is_host()) return host::csr_residual(device, a, exponent, b, x, r);
-  return place.is_host() ? residual_on_host(device, a, exponent, b, x, r)
-                         : cuda::csr_residual(device, a, exponent, b, x, r);
-}
-
-/// The transposed product of a plan as an operator of its own.
-template <class T>
-class TransposedOperator final : public FusedOperator<T>, private detail::EnqueuedProduct<T> {
- public:
-  /// \param place of the matrix
-  TransposedOperator(const TransposedProduct<T>& product, const Device& device, const Device& place)
-      : product_(product), device_(device), place_(place) {}
-
-  [[nodiscard]] std::int64_t rows() const override { return product_.view().rows; }
-  [[nodiscard]] std::int64_t cols() const override { return product_.view().cols; }
-  [[nodiscard]] Device device() const override { return device_; }
-
- protected:
-  void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
-    product_.kernel().apply(product_.view(), alpha, x, beta, y);
-  }
-  ProductDots do_apply_and_dot(std::span<const T> x, std::span<T> y, std::span<const T> w) const override {
-    return product_.kernel().apply_and_dot(product_.view(), x, y, w);
-  }
-  double do_residual(int exponent, std::span<const T> b, std::span<const T> x, std::span<T> r) const override {
-    if constexpr (std::is_same_v<T, float>) return float_residual(device_, place_, product_.view(), exponent, b, x, r);
-    return FusedOperator<T>::do_residual(exponent, b, x, r);
-  }
-
- private:
-  [[nodiscard]] const detail::EnqueuedProduct<T>* enqueued_product() const noexcept override {
-    return place_.is_host() ? nullptr : this;
-  }
-  void enqueue(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const override {
-    enqueue_product(device_, product_.kernel(), product_.view(), x, y, w, sums);
-  }
-  [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y, std::span<const T> w,
-                                                           ProductDots* sums,
-                                                           const std::int32_t* /*halted*/) const override {
-    return enqueue_product_parts(device_, product_.kernel(), product_.view(), x, y, w, sums);
-  }
-
-  const TransposedProduct<T>& product_;
-  Device device_;
-  Device place_;
-};
 
 }  // namespace
 

@@ -180,12 +180,6 @@ struct ReorderedPlan<T>::Impl final : EnqueuedProduct<T> {
     multiply(x, T{0}, y, [this](std::span<const T> from, std::span<T> to) { plan->apply(from, to); });
     cuda::enqueue_dots<T>(device, y, w, sums);
   }
-  [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y, std::span<const T> w,
-                                                           ProductDots* sums,
-                                                           const std::int32_t* /*halted*/) const override {
-    enqueue(x, y, w, sums);
-    return {sums, 1};
-  }
 };
 
 template <class T>

@@ -10,9 +10,11 @@
 #include "precond_settings.hpp"
 #include "problem.hpp"
 #include "progress.hpp"
+#include "system_ordering.hpp"
 
 #include "core/nearest.hpp"
 #include "core/stopwatch.hpp"
+#include "support/machine.hpp"
 
 #include <fmt/format.h>
 
@@ -81,6 +83,16 @@ void require_used(const Options& options, const std::vector<compare::Solver>& so
   return result;
 }
 
+/// \throws UsageError beside blocks, coordinates and near-nullspaces of the file
+[[nodiscard]] Ordering compared_ordering(const Options& options, const std::vector<PrecondSettings>& preconds) {
+  constexpr Choices<Ordering, 3> orderings{
+      {{"natural", Ordering::natural}, {"rcm", Ordering::rcm}, {"degree", Ordering::degree}}};
+  const Ordering kind = choice_option(options, "ordering", orderings);
+  if (kind == Ordering::natural) return kind;
+  for (const PrecondSettings& each : preconds) require_free_numbering(each, to_string(kind));
+  return kind;
+}
+
 [[nodiscard]] PageRankOptions pagerank_options(const Options& options) {
   PageRankOptions result;
   result.damping = damping_option(options);
@@ -113,6 +125,7 @@ CompareSettings compare_settings(const Options& options) {
   result.rhs_given = options.given("rhs");
   result.x0 = x0_settings(options);
   result.preconds = precond_list(options);
+  if (options.given("ordering")) result.ordering = compared_ordering(options, result.preconds);
   comparison.solver = solver_settings(options);
   comparison.pagerank = pagerank_options(options);
   comparison.baseline = options.text("baseline");
@@ -197,6 +210,20 @@ template <class T>
   return vectors;
 }
 
+/// The matrix once in the numbering that all kernels work in. \param outcome its memory is that of the matrix
+template <class T>
+[[nodiscard]] OrderedSystem<T> reorder(const CompareSettings& settings, const Csr<T>& matrix, CompareOutcome& outcome) {
+  const Ordering kind = settings.ordering.value_or(Ordering::natural);
+  const OrderingBytes bytes =
+      predicted_ordering_bytes(kind, outcome.matrix, matrix.is_pattern() ? 0 : sizeof(T), Device{}.threads());
+  support::require_memory(settings.machine.memory_limit_bytes, outcome.memory.matrix, bytes.held,
+                          "the matrix in another numbering");
+  OrderedSystem<T> system = order_system(matrix, kind);
+  outcome.memory.matrix += system.bytes();
+  if (settings.ordering) outcome.ordering = system.facts;
+  return system;
+}
+
 template <class T>
 [[nodiscard]] CompareOutcome compare_loaded(const CompareSettings& settings,
                                             const std::vector<compare::Candidate<T>>& candidates, Progress& progress) {
@@ -209,12 +236,14 @@ template <class T>
   describe_matrix(problem.matrix->view(), settings.output, settings.machine.host, outcome);
   outcome.inspect_ms = watch.milliseconds();
 
+  if (settings.ordering) progress.phase("numbering the rows");
+  const OrderedSystem<T> system = reorder(settings, *problem.matrix, outcome);
   compare::Settings comparison = settings.comparison;
   comparison.phase = [&progress](const std::string& text) { progress.phase(text); };
   comparison.preconds.clear();
   for (const PrecondSettings& each : settings.preconds) {
     comparison.preconds.push_back(precond_request(each, settings.problem, problem.matrix->rows(), settings.machine));
-    comparison.preconds.back().held_bytes = problem.matrix->bytes();
+    comparison.preconds.back().held_bytes = outcome.memory.matrix;
   }
   comparison.stop = [] {
     keep_partial_results();
@@ -222,8 +251,14 @@ template <class T>
   };
   VectorSettings rhs = settings.rhs;
   comparison.solver.stop_cause = comparison.pagerank.stop_cause = interruption;
-  const compare::Subject<T> subject{problem.matrix, outcome.matrix, problem.name,
-                                    [&] { return make_vectors(settings, problem, rhs); }};
+  compare::Subject<T> subject{problem.matrix, outcome.matrix, problem.name, [&] {
+                                const compare::SystemVectors<T> named = make_vectors(settings, problem, rhs);
+                                return compare::SystemVectors<T>{system.gathered(named.b), system.gathered(named.x0)};
+                              }};
+  if (system.reordered) {
+    subject.source = std::exchange(subject.matrix, system.reordered);
+    subject.order = system.order;
+  }
   static_cast<compare::Outcome&>(outcome) = compare::compare_kernels(comparison, subject, candidates);
   outcome.memory.vectors = outcome.vector_bytes;
   outcome.memory.plan = outcome.plan_bytes;

@@ -7,7 +7,9 @@
 #include "outcome.hpp"
 
 #include "compare/comparison.hpp"
+#include "tessera/ordering.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@ struct CompareSettings {
   VectorSettings rhs;
   bool rhs_given = false;  ///< --rhs was named
   VectorSettings x0;
+  std::optional<Ordering> ordering;       ///< of all kernels; nothing: not named, that of the file
   std::vector<PrecondSettings> preconds;  ///< go into `comparison` once the matrix is known
   compare::Settings comparison;
 };

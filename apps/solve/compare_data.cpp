@@ -1,4 +1,5 @@
 #include "compare_report.hpp"
+#include "system_ordering.hpp"
 
 #include <fmt/format.h>
 
@@ -276,6 +277,7 @@ Json compare_json(const CompareOutcome& outcome, const Options& options, const I
   json["matrix"] = matrix_json(outcome);
   json["config"] = config_json(options);
   if (outcome.rhs_replaced) json["config"]["rhs"]["value"] = "Arandom";
+  if (outcome.ordering) json["ordering"] = ordering_json(*outcome.ordering);
   json["result"] = result_json(outcome, code);
   json["cases"] = Json::array();
   for (const KernelRow& row : outcome.products) json["cases"].push_back(product_json(outcome, row));

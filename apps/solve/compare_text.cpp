@@ -1,5 +1,6 @@
 #include "compare_report.hpp"
 #include "summary_text.hpp"
+#include "system_ordering.hpp"
 
 #include "support/machine.hpp"
 
@@ -267,7 +268,8 @@ std::vector<std::string> remarks(const CompareOutcome& outcome) {
 
 std::string compare_summary(const CompareOutcome& outcome, std::size_t width) {
   const std::vector<std::string> lines = facts(outcome, width);
-  std::string text = fmt::format("matrix      {}\nmachine     {}\ntraffic     {}\n\n", lines[0], lines[1], lines[2]);
+  std::string text = fmt::format("matrix      {}\nmachine     {}\ntraffic     {}\n", lines[0], lines[1], lines[2]);
+  text += ordering_line(outcome) + '\n';
   text += aligned_text(product_table(outcome), width);
   for (const Solver solver : solvers_of(outcome)) {
     text += fmt::format("\n{}\n{}", solver_title(outcome, solver), aligned_text(solve_table(outcome, solver), width));
@@ -281,6 +283,9 @@ std::string compare_summary(const CompareOutcome& outcome, std::size_t width) {
 std::string compare_markdown(const CompareOutcome& outcome) {
   std::string text;
   for (const std::string& fact : facts(outcome)) text += fmt::format("- {}\n", fact);
+  if (outcome.ordering) {
+    text += fmt::format("- numbering {}, set-up {}\n", outcome.ordering->name, time_text(outcome.ordering->ms));
+  }
   text += '\n' + markdown_text(product_table(outcome));
   for (const Solver solver : solvers_of(outcome)) {
     text += fmt::format("\n{}\n\n{}", solver_title(outcome, solver), markdown_text(solve_table(outcome, solver)));

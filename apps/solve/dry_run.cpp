@@ -3,6 +3,7 @@
 
 #include "problem.hpp"
 #include "summary_text.hpp"
+#include "system_ordering.hpp"
 
 #include "core/memory_budget.hpp"
 #include "core/stopwatch.hpp"
@@ -32,7 +33,7 @@ constexpr double text_thread_share = 0.5;
 }
 
 [[nodiscard]] ForecastPhase reading_by_header(const MatrixFileInfo& info, const ProblemSettings& problem,
-                                              const MachineSettings& machine, const MatrixOutlook& sizes,
+                                              const MachineSettings& machine, const MatrixForecast& sizes,
                                               std::size_t element) {
   ForecastPhase phase{"read", sizes.bytes, 0, std::nullopt, {}};
   std::uint64_t peak = info.reading_bytes(element, problem.duplicates);
@@ -53,10 +54,10 @@ constexpr double text_thread_share = 0.5;
 }
 
 template <class T>
-[[nodiscard]] OutlookMatrix<T> by_header(const MatrixFileInfo& info, const ProblemSettings& problem,
-                                         const MachineSettings& machine) {
-  OutlookMatrix<T> result;
-  MatrixOutlook& sizes = result.sizes;
+[[nodiscard]] ForecastMatrix<T> by_header(const MatrixFileInfo& info, const ProblemSettings& problem,
+                                          const MachineSettings& machine) {
+  ForecastMatrix<T> result;
+  MatrixForecast& sizes = result.sizes;
   sizes.rows = problem.transposed ? info.header.cols : info.header.rows;
   sizes.cols = problem.transposed ? info.header.rows : info.header.cols;
   sizes.nnz = info.most_nnz;
@@ -69,13 +70,13 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] OutlookMatrix<T> by_reading(const ProblemSettings& problem, const MachineSettings& machine) {
-  OutlookMatrix<T> result;
+[[nodiscard]] ForecastMatrix<T> by_reading(const ProblemSettings& problem, const MachineSettings& machine) {
+  ForecastMatrix<T> result;
   const std::uint64_t before = support::peak_resident_bytes();
   const InputMatrix<T> input = load_input<T>(problem, machine);
   const std::uint64_t peak = support::peak_resident_bytes() - before;
   result.matrix = input.matrix;
-  MatrixOutlook& sizes = result.sizes;
+  MatrixForecast& sizes = result.sizes;
   sizes.whole = sizes.exact = true;
   sizes.rows = input.matrix->rows();
   sizes.cols = input.matrix->cols();
@@ -111,7 +112,7 @@ Fit host_fit_of(const Forecast& forecast) {
 
 Fit fit_of(const Forecast& forecast) {
   Fit fit = host_fit_of(forecast);
-  for (const DeviceOutlook& device : forecast.devices) {
+  for (const DeviceForecast& device : forecast.devices) {
     if (!device.fits()) return Fit::too_large;
     if (device.available_bytes == 0 && fit == Fit::fits) fit = Fit::unknown;
   }
@@ -119,11 +120,11 @@ Fit fit_of(const Forecast& forecast) {
 }
 
 template <class T>
-OutlookMatrix<T> look_at_matrix(const ProblemSettings& problem, const MachineSettings& machine, bool header_is_enough,
-                                Progress& progress) {
+ForecastMatrix<T> look_at_matrix(const ProblemSettings& problem, const MachineSettings& machine, bool header_is_enough,
+                                 Progress& progress) {
   progress.phase("looking at " + problem.name);
   const std::optional<MatrixFileInfo> info = info_of(problem, header_is_enough);
-  OutlookMatrix<T> result = info ? by_header<T>(*info, problem, machine) : by_reading<T>(problem, machine);
+  ForecastMatrix<T> result = info ? by_header<T>(*info, problem, machine) : by_reading<T>(problem, machine);
   result.sizes.name = problem.name;
   result.sizes.from_file = problem.source == Source::file;
   return result;
@@ -207,7 +208,7 @@ std::int64_t most_rankings(const PageRankSettings& settings, std::int64_t vertic
 }
 
 void add_iteration(double bytes, const MachineSettings& machine, Forecast& forecast) {
-  IterationOutlook iteration;
+  IterationForecast iteration;
   iteration.bytes = whole_bytes(bytes);
   if (machine.device.is_host()) {
     iteration.ms = ms_of_bytes(forecast, bytes);
@@ -218,13 +219,36 @@ void add_iteration(double bytes, const MachineSettings& machine, Forecast& forec
   forecast.iteration = iteration;
 }
 
-void require_square(const MatrixOutlook& matrix) {
+void require_square(const MatrixForecast& matrix) {
   if (matrix.rows == matrix.cols) return;
   throw DimensionError(
       fmt::format("{}: the matrix is {} x {}, a square one is needed", matrix.name, matrix.rows, matrix.cols));
 }
 
-template OutlookMatrix<float> look_at_matrix(const ProblemSettings&, const MachineSettings&, bool, Progress&);
-template OutlookMatrix<double> look_at_matrix(const ProblemSettings&, const MachineSettings&, bool, Progress&);
+template <class T>
+void add_ordering(std::optional<Ordering> ordering, ForecastMatrix<T>& matrix, Progress& progress, Forecast& forecast) {
+  if (!ordering) return;
+  OrderingFacts& facts = forecast.ordering.emplace();
+  if (*ordering == Ordering::natural) return;
+  facts.name = to_string(*ordering);
+  const MatrixForecast& sizes = matrix.sizes;
+  const OrderingBytes bytes =
+      predicted_ordering_bytes(*ordering, sizes.facts, sizes.pattern ? 0 : sizeof(T), Device{}.threads());
+  forecast.phases.push_back({"ordering", bytes.held, bytes.passing, std::nullopt, {}});
+  facts.bytes = bytes.held;
+  ForecastPhase& phase = forecast.phases.back();
+  phase.rests_on = facts.name + ", the permutation and P A P'";
+  if (host_fit_of(forecast) == Fit::too_large) return;
+  progress.phase("numbering the rows");
+  OrderedSystem<T> system = order_system(*matrix.matrix, *ordering);
+  matrix.matrix = std::move(system.reordered);
+  phase.ms = system.facts.ms;
+  phase.rests_on += ", done just now: the time depends on the matrix";
+}
+
+template void add_ordering(std::optional<Ordering>, ForecastMatrix<float>&, Progress&, Forecast&);
+template void add_ordering(std::optional<Ordering>, ForecastMatrix<double>&, Progress&, Forecast&);
+template ForecastMatrix<float> look_at_matrix(const ProblemSettings&, const MachineSettings&, bool, Progress&);
+template ForecastMatrix<double> look_at_matrix(const ProblemSettings&, const MachineSettings&, bool, Progress&);
 
 }  // namespace tessera::cli

@@ -2,7 +2,7 @@
 /// --dry-run: memory and time of each phase of a command, before any of it.
 #pragma once
 
-#include "device_outlook.hpp"
+#include "device_forecast.hpp"
 #include "errors.hpp"
 #include "outcome.hpp"
 #include "progress.hpp"
@@ -34,7 +34,7 @@ struct ForecastPhase {
 };
 
 /// The sizes that a forecast rests on.
-struct MatrixOutlook {
+struct MatrixForecast {
   std::string name;
   bool from_file = false;
   bool transposed = false;
@@ -49,7 +49,7 @@ struct MatrixOutlook {
 };
 
 /// One iteration, and how many there can be.
-struct IterationOutlook {
+struct IterationForecast {
   std::uint64_t bytes = 0;  ///< that go through memory
   std::optional<double> ms;
   std::optional<std::int64_t> most;  ///< iterations
@@ -57,19 +57,19 @@ struct IterationOutlook {
 };
 
 /// Work that is done only if something else fails, or is not known to be needed: a later rung of the ladder.
-struct LaterOutlook {
+struct LaterForecast {
   std::string name;
   std::optional<std::uint64_t> bytes;
   std::string reason;
 };
 
 struct Forecast {
-  std::vector<MatrixOutlook> matrices;  ///< A, and B of a product of two files
+  std::vector<MatrixForecast> matrices;  ///< A, and B of a product of two files
   Precision precision = Precision::fp64;
   std::string device;
   std::vector<ForecastPhase> phases;
-  std::optional<IterationOutlook> iteration;
-  std::vector<LaterOutlook> later;
+  std::optional<IterationForecast> iteration;
+  std::vector<LaterForecast> later;
   std::uint64_t climbing_bytes = 0;  ///< of the later rung that takes the most, with its set-up
   support::MemorySpeed speed;
   std::uint64_t limit_bytes = 0;         ///< of the user, on the memory of the host; 0: none
@@ -78,8 +78,8 @@ struct Forecast {
   /// A lower bound of the peak where `phases` may be far above it; else nothing.
   std::optional<std::uint64_t> least_peak_bytes;
   bool on_host = true;                    ///< the devices are the host
-  std::vector<DeviceOutlook> devices;     ///< of several; on the host their memory is in the phases too
-  std::optional<OrderingFacts> ordering;  ///< in which they share a system out
+  std::vector<DeviceForecast> devices;    ///< of several; on the host their memory is in the phases too
+  std::optional<OrderingFacts> ordering;  ///< of several devices, or where one was named
   bool is_open = false;                   ///< there is work behind the phases of which nothing is known
   Warnings warnings;
 };
@@ -99,8 +99,8 @@ enum class Fit { fits, unknown, too_large };
 
 /// A matrix whose sizes are known, and itself where it was read whole.
 template <class T>
-struct OutlookMatrix {
-  MatrixOutlook sizes;
+struct ForecastMatrix {
+  MatrixForecast sizes;
   std::shared_ptr<const Csr<T>> matrix;  ///< null where the header was enough
   ForecastPhase reading;
 };
@@ -108,8 +108,13 @@ struct OutlookMatrix {
 /// Reads the header alone where that is enough and tells the sizes (a file that is not compressed, and no pipe), else
 /// the matrix. \throws as load_input
 template <class T>
-[[nodiscard]] OutlookMatrix<T> look_at_matrix(const ProblemSettings& problem, const MachineSettings& machine,
-                                              bool header_is_enough, Progress& progress);
+[[nodiscard]] ForecastMatrix<T> look_at_matrix(const ProblemSettings& problem, const MachineSettings& machine,
+                                               bool header_is_enough, Progress& progress);
+
+/// The numbering of the work, where one is named: P A Pᵀ is formed if there is memory for it, because the entries of
+/// direct factors depend on it, and the time on the matrix. \param matrix read whole unless the ordering is natural
+template <class T>
+void add_ordering(std::optional<Ordering> ordering, ForecastMatrix<T>& matrix, Progress& progress, Forecast& forecast);
 
 /// The budget, and the speed of memory for `working_set` bytes; every time of phases and iteration that is told in
 /// bytes follows from it.
@@ -133,10 +138,10 @@ inline constexpr std::string_view no_gpu_time = "a GPU's speed is not measured b
 /// One iteration, and on the host its time. \param bytes through memory
 void add_iteration(double bytes, const MachineSettings& machine, Forecast& forecast);
 /// \throws DimensionError
-void require_square(const MatrixOutlook& matrix);
+void require_square(const MatrixForecast& matrix);
 /// What an iteration moves through memory. \param element bytes of one \param applied_bytes of the preconditioner
 /// \param columns right-hand sides that share products
-[[nodiscard]] double iteration_bytes(const RunSettings& settings, Method method, const MatrixOutlook& matrix,
+[[nodiscard]] double iteration_bytes(const RunSettings& settings, Method method, const MatrixForecast& matrix,
                                      std::size_t element, double applied_bytes, double columns);
 /// Iterations after which ‖x' − x‖₁ <= tolerance: it begins at 2 or less, and each one multiplies it by at most the
 /// damping. Other norms are smaller.
@@ -148,9 +153,9 @@ void require_square(const MatrixOutlook& matrix);
                                         const Invocation& invocation);
 
 /// A forecast in the precision of the settings, made and reported. \returns as deliver_forecast
-template <class Settings, class Outlook>
+template <class Settings, class Function>
 [[nodiscard]] ExitCode forecast_command(const Settings& settings, const Options& options, const Invocation& invocation,
-                                        Outlook* in_double, Outlook* in_single) {
+                                        Function* in_double, Function* in_single) {
   Progress progress(options, settings.output, settings.machine);
   const Forecast forecast = (settings.machine.precision == Precision::fp64 ? in_double : in_single)(settings, progress);
   progress.conclude(forecast.warnings);

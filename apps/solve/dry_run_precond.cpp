@@ -15,7 +15,7 @@ namespace tessera::cli {
 namespace {
 
 template <class T>
-[[nodiscard]] double amg_complexity(const OutlookMatrix<T>& matrix, const AmgOptions& options, std::uint64_t& bytes) {
+[[nodiscard]] double amg_complexity(const ForecastMatrix<T>& matrix, const AmgOptions& options, std::uint64_t& bytes) {
   const double neighbours = support::strong_neighbours(matrix.matrix->view(), options.strength_threshold);
   const support::AmgPrediction prediction = support::predict_amg(matrix.sizes.facts, neighbours, options);
   bytes = support::predicted_bytes(prediction, sizeof(T), options);
@@ -46,8 +46,8 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] PrecondOutlook jacobi_outlook(std::int64_t rows) {
-  PrecondOutlook result;
+[[nodiscard]] PrecondForecast jacobi_forecast(std::int64_t rows) {
+  PrecondForecast result;
   result.phase.held_bytes = static_cast<std::uint64_t>(rows) * sizeof(T);
   result.phase.rests_on = std::string("the inverse of the diagonal");
   result.applied_bytes = static_cast<double>(rows) * sizeof(T);
@@ -55,11 +55,11 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] PrecondOutlook amg_outlook(const OutlookMatrix<T>& matrix, const AmgOptions& options) {
+[[nodiscard]] PrecondForecast amg_forecast(const ForecastMatrix<T>& matrix, const AmgOptions& options) {
   // The prediction holds to within a factor of 2; set-up keeps products of the coarser levels beside them.
   constexpr std::uint64_t uncertain = 2;
   constexpr double products_per_cycle = 5.0;
-  PrecondOutlook result;
+  PrecondForecast result;
   std::uint64_t bytes = 0;
   const double complexity = amg_complexity(matrix, options, bytes);
   result.phase.held_bytes = uncertain * bytes;
@@ -73,12 +73,12 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] PrecondOutlook polynomial_outlook(const OutlookMatrix<T>& matrix, const PolynomialOptions& options) {
+[[nodiscard]] PrecondForecast polynomial_forecast(const ForecastMatrix<T>& matrix, const PolynomialOptions& options) {
   constexpr double vectors_per_step = 6.0;
   const auto vector = static_cast<std::uint64_t>(matrix.sizes.rows) * sizeof(T);
   const bool chebyshev = options.kind == PolynomialKind::chebyshev;
   const auto products = static_cast<std::uint64_t>(options.degree) - (chebyshev ? 1 : 0);
-  PrecondOutlook result;
+  PrecondForecast result;
   if (options.explicit_matrix) {
     result.phase.held_bytes = std::max<std::uint64_t>(products, 1) * matrix.sizes.bytes;
     result.phase.passing_bytes = result.phase.held_bytes + 3 * vector;
@@ -96,8 +96,8 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] PrecondOutlook factor_outlook(const OutlookMatrix<T>& matrix, const IncompleteFactorOptions& options) {
-  PrecondOutlook result;
+[[nodiscard]] PrecondForecast factor_forecast(const ForecastMatrix<T>& matrix, const IncompleteFactorOptions& options) {
+  PrecondForecast result;
   const MatrixStatistics& facts = matrix.sizes.facts;
   result.phase.held_bytes = factor_bytes<T>(facts, options);
   result.phase.passing_bytes = support::factor_workspace_bytes(facts) + result.phase.held_bytes;
@@ -108,13 +108,13 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] PrecondOutlook inverse_outlook(const MatrixStatistics& facts, const PrecondSettings& settings) {
+[[nodiscard]] PrecondForecast inverse_forecast(const MatrixStatistics& facts, const PrecondSettings& settings) {
   support::PrecondRequest request;
   request.precond = settings.precond;
   request.fsai = settings.fsai;
   request.spai = settings.spai;
   const support::InverseBytes bytes = support::inverse_bytes(request, facts, sizeof(T));
-  PrecondOutlook result;
+  PrecondForecast result;
   result.phase.held_bytes = bytes.held;
   result.phase.passing_bytes = bytes.passing;
   result.phase.rests_on = std::string(settings.precond == Precond::fsai
@@ -126,9 +126,9 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] PrecondOutlook direct_outlook(const OutlookMatrix<T>& matrix) {
+[[nodiscard]] PrecondForecast direct_forecast(const ForecastMatrix<T>& matrix) {
   constexpr double flops_per_ms = 1e6;
-  PrecondOutlook result;
+  PrecondForecast result;
   const DirectPrediction prediction = predict_direct(matrix.matrix->view());
   result.phase.held_bytes = prediction.bytes;
   result.phase.passing_bytes = prediction.bytes;  // room for row exchanges
@@ -142,43 +142,44 @@ template <class T>
 }  // namespace
 
 template <class T>
-PrecondOutlook precond_outlook(const RunSettings& settings, const OutlookMatrix<T>& matrix) {
+PrecondForecast precond_forecast(const RunSettings& settings, const ForecastMatrix<T>& matrix) {
   Precond precond = settings.precond.precond;
   if (precond == Precond::automatic) precond = support::choose_precond(precond, matrix.sizes.facts).precond;
-  if (precond == Precond::amg) return amg_outlook(matrix, settings.precond.amg);
-  if (precond == Precond::polynomial) return polynomial_outlook(matrix, settings.precond.polynomial);
-  if (precond == Precond::factors) return factor_outlook(matrix, settings.precond.factors);
-  if (precond == Precond::direct) return direct_outlook(matrix);
-  if (precond == Precond::jacobi) return jacobi_outlook<T>(matrix.sizes.rows);
+  if (precond == Precond::amg) return amg_forecast(matrix, settings.precond.amg);
+  if (precond == Precond::polynomial) return polynomial_forecast(matrix, settings.precond.polynomial);
+  if (precond == Precond::factors) return factor_forecast(matrix, settings.precond.factors);
+  if (precond == Precond::direct) return direct_forecast(matrix);
+  if (precond == Precond::jacobi) return jacobi_forecast<T>(matrix.sizes.rows);
   if (precond == Precond::fsai || precond == Precond::spai) {
-    return inverse_outlook<T>(matrix.sizes.facts, settings.precond);
+    return inverse_forecast<T>(matrix.sizes.facts, settings.precond);
   }
-  PrecondOutlook none;
+  PrecondForecast none;
   none.phase.rests_on = std::string("there is none");
   return none;
 }
 
 template <class T>
-std::optional<PrecondOutlook> rung_outlook(const RungPlan& rung, const OutlookMatrix<T>& matrix, bool predict_direct) {
+std::optional<PrecondForecast> rung_forecast(const RungPlan& rung, const ForecastMatrix<T>& matrix,
+                                             bool predict_direct) {
   switch (rung.precond) {
     case RungPrecond::none:
-      return PrecondOutlook{};
+      return PrecondForecast{};
     case RungPrecond::jacobi:
-      return jacobi_outlook<T>(matrix.sizes.rows);
+      return jacobi_forecast<T>(matrix.sizes.rows);
     case RungPrecond::amg:
-      return amg_outlook(matrix, AmgOptions{});
+      return amg_forecast(matrix, AmgOptions{});
     case RungPrecond::incomplete_factors:
-      return factor_outlook(matrix, rung.factors);
+      return factor_forecast(matrix, rung.factors);
     case RungPrecond::direct:
       break;
   }
   if (!predict_direct) return std::nullopt;
-  return direct_outlook(matrix);
+  return direct_forecast(matrix);
 }
 
-template PrecondOutlook precond_outlook(const RunSettings&, const OutlookMatrix<float>&);
-template PrecondOutlook precond_outlook(const RunSettings&, const OutlookMatrix<double>&);
-template std::optional<PrecondOutlook> rung_outlook(const RungPlan&, const OutlookMatrix<float>&, bool);
-template std::optional<PrecondOutlook> rung_outlook(const RungPlan&, const OutlookMatrix<double>&, bool);
+template PrecondForecast precond_forecast(const RunSettings&, const ForecastMatrix<float>&);
+template PrecondForecast precond_forecast(const RunSettings&, const ForecastMatrix<double>&);
+template std::optional<PrecondForecast> rung_forecast(const RungPlan&, const ForecastMatrix<float>&, bool);
+template std::optional<PrecondForecast> rung_forecast(const RungPlan&, const ForecastMatrix<double>&, bool);
 
 }  // namespace tessera::cli

@@ -11,18 +11,18 @@
 namespace tessera::cli {
 
 /// Memory of a preconditioner, and what one application moves.
-struct PrecondOutlook {
+struct PrecondForecast {
   ForecastPhase phase{"precond", 0, 0, std::nullopt, {}};
   double applied_bytes = 0.0;
 };
 
 /// That of the settings; of `auto` the one that the matrix takes by itself.
 template <class T>
-[[nodiscard]] PrecondOutlook precond_outlook(const RunSettings& settings, const OutlookMatrix<T>& matrix);
+[[nodiscard]] PrecondForecast precond_forecast(const RunSettings& settings, const ForecastMatrix<T>& matrix);
 
 /// Nothing for direct factors of a matrix that is too large to be predicted cheaply.
 template <class T>
-[[nodiscard]] std::optional<PrecondOutlook> rung_outlook(const RungPlan& rung, const OutlookMatrix<T>& matrix,
-                                                         bool predict_direct);
+[[nodiscard]] std::optional<PrecondForecast> rung_forecast(const RungPlan& rung, const ForecastMatrix<T>& matrix,
+                                                           bool predict_direct);
 
 }  // namespace tessera::cli

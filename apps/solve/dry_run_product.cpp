@@ -25,14 +25,14 @@ namespace {
 /// A and B, in memory.
 template <class T>
 struct Operands {
-  OutlookMatrix<T> left;
-  OutlookMatrix<T> right;  ///< that of `left` for a power
+  ForecastMatrix<T> left;
+  ForecastMatrix<T> right;  ///< that of `left` for a power
 };
 
 /// The same matrix the other way round, held beside it.
 template <class T>
-[[nodiscard]] OutlookMatrix<T> transpose_of(const OutlookMatrix<T>& input, const MachineSettings& machine) {
-  OutlookMatrix<T> result = input;
+[[nodiscard]] ForecastMatrix<T> transpose_of(const ForecastMatrix<T>& input, const MachineSettings& machine) {
+  ForecastMatrix<T> result = input;
   result.matrix = std::make_shared<const Csr<T>>(transposed(*input.matrix, input.sizes.name, machine));
   std::swap(result.sizes.rows, result.sizes.cols);
   result.sizes.transposed = true;
@@ -139,8 +139,8 @@ void add_verification(const SpgemmSettings& settings, std::int64_t longest, Fore
 
 template <class T>
 void add_product(const SpgemmSettings& settings, const Operands<T>& factors, Forecast& forecast) {
-  const MatrixOutlook& a = factors.left.sizes;
-  const MatrixOutlook& b = factors.right.sizes;
+  const MatrixForecast& a = factors.left.sizes;
+  const MatrixForecast& b = factors.right.sizes;
   if (a.cols != b.rows) {
     throw DimensionError(fmt::format("A is {} x {} and B is {} x {}", a.rows, a.cols, b.rows, b.cols));
   }
@@ -178,14 +178,14 @@ void add_product(const SpgemmSettings& settings, const Operands<T>& factors, For
 }
 
 template <class T>
-[[nodiscard]] Forecast product_outlook(const SpgemmSettings& settings, Progress& progress) {
+[[nodiscard]] Forecast product_forecast(const SpgemmSettings& settings, Progress& progress) {
   Forecast forecast;
   const Operands<T> factors = look_at_factors<T>(settings, progress, forecast);
   progress.phase("measuring the speed of memory");
   measure_speed(settings.machine, factors.left.sizes.bytes + factors.right.sizes.bytes, forecast);
   progress.phase("predicting the product");
   add_product(settings, factors, forecast);
-  const MatrixOutlook& a = factors.left.sizes;
+  const MatrixForecast& a = factors.left.sizes;
   add_verification(settings, std::max({a.rows, a.cols, factors.right.sizes.cols}), forecast);
   if (settings.output.vector) {
     constexpr std::uint64_t pieces = std::uint64_t{8} << 20;
@@ -198,6 +198,7 @@ template <class T>
 [[nodiscard]] bool header_is_enough(const CompareSettings& settings) {
   const bool solves = std::any_of(settings.comparison.solvers.begin(), settings.comparison.solvers.end(),
                                   [](compare::Solver solver) { return solver != compare::Solver::pagerank; });
+  if (settings.ordering.value_or(Ordering::natural) != Ordering::natural) return false;
   return !solves || std::none_of(settings.preconds.begin(), settings.preconds.end(), [](const PrecondSettings& each) {
     return each.precond == Precond::amg || each.precond == Precond::factors || each.precond == Precond::fsai ||
            each.precond == Precond::spai;
@@ -205,7 +206,7 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] std::uint64_t precond_bytes(const PrecondSettings& precond, const OutlookMatrix<T>& matrix) {
+[[nodiscard]] std::uint64_t precond_bytes(const PrecondSettings& precond, const ForecastMatrix<T>& matrix) {
   const MatrixStatistics& facts = matrix.sizes.facts;
   if (precond.precond == Precond::amg) {
     constexpr std::uint64_t uncertain = 3;  // with the products of its set-up
@@ -231,7 +232,7 @@ template <class T>
 }
 
 template <class T>
-void add_solves(const CompareSettings& settings, const OutlookMatrix<T>& matrix, Forecast& forecast) {
+void add_solves(const CompareSettings& settings, const ForecastMatrix<T>& matrix, Forecast& forecast) {
   const compare::Settings& comparison = settings.comparison;
   if (comparison.solvers.empty()) return;
   const auto n = static_cast<std::uint64_t>(matrix.sizes.rows);
@@ -247,17 +248,19 @@ void add_solves(const CompareSettings& settings, const OutlookMatrix<T>& matrix,
 }
 
 template <class T>
-[[nodiscard]] Forecast comparison_outlook(const CompareSettings& settings, Progress& progress) {
+[[nodiscard]] Forecast comparison_forecast(const CompareSettings& settings, Progress& progress) {
   Forecast forecast;
   const compare::Settings& comparison = settings.comparison;
   const auto candidates = choose_candidates(compare::registered_candidates<T>(comparison.device), settings.kernels);
-  const OutlookMatrix<T> matrix =
+  ForecastMatrix<T> matrix =
       look_at_matrix<T>(settings.problem, settings.machine, header_is_enough(settings), progress);
-  const MatrixOutlook& sizes = matrix.sizes;
+  const MatrixForecast& sizes = matrix.sizes;
+  if (settings.ordering.value_or(Ordering::natural) != Ordering::natural) require_square(sizes);
   progress.phase("measuring the speed of memory");
   measure_speed(settings.machine, sizes.bytes, forecast);
   forecast.matrices = {sizes};
   forecast.phases.push_back(matrix.reading);
+  add_ordering(settings.ordering, matrix, progress, forecast);
   const auto ends = static_cast<std::uint64_t>(sizes.rows + sizes.cols) * sizeof(T);
   const std::uint64_t workspace = compare::product_workspace_bytes(
       comparison, {sizes.rows, sizes.cols, sizeof(T), sizes.bytes + ends}, candidates.size());
@@ -284,11 +287,11 @@ template <class T>
 }  // namespace
 
 ExitCode forecast_spgemm(const SpgemmSettings& settings, const Options& options, const Invocation& invocation) {
-  return forecast_command(settings, options, invocation, product_outlook<double>, product_outlook<float>);
+  return forecast_command(settings, options, invocation, product_forecast<double>, product_forecast<float>);
 }
 
 ExitCode forecast_compare(const CompareSettings& settings, const Options& options, const Invocation& invocation) {
-  return forecast_command(settings, options, invocation, comparison_outlook<double>, comparison_outlook<float>);
+  return forecast_command(settings, options, invocation, comparison_forecast<double>, comparison_forecast<float>);
 }
 
 }  // namespace tessera::cli

@@ -27,7 +27,7 @@ namespace {
   return "unknown";
 }
 
-[[nodiscard]] std::string matrix_text(const MatrixOutlook& matrix) {
+[[nodiscard]] std::string matrix_text(const MatrixForecast& matrix) {
   return fmt::format("{}{}: {} x {}, {}{} nonzeros{} ({})", matrix.name == "-" ? "standard input" : matrix.name,
                      matrix.transposed ? ", transposed" : "", matrix.rows, matrix.cols, matrix.exact ? "" : "at most ",
                      matrix.nnz, matrix.pattern ? ", pattern" : "",
@@ -41,7 +41,7 @@ namespace {
   return line(phase.name, phase.rests_on.empty() ? text : fmt::format("{}: {}", text, phase.rests_on));
 }
 
-[[nodiscard]] std::string iteration_text(const IterationOutlook& iteration) {
+[[nodiscard]] std::string iteration_text(const IterationForecast& iteration) {
   std::string text = iteration.ms ? fmt::format("about {} each", time_text(*iteration.ms)) : std::string("no time");
   text += ": " + iteration.rests_on;
   return line("iteration", iteration.most ? fmt::format("{}; at most {} of them", text, *iteration.most)
@@ -77,16 +77,17 @@ namespace {
 [[nodiscard]] std::string group_text(const Forecast& forecast) {
   CommonOutcome numbered;
   numbered.ordering = forecast.ordering;
-  return ordering_line(numbered) + outlook_lines(forecast.devices, forecast.device_limit_bytes > 0);
+  return ordering_line(numbered) + device_forecast_lines(forecast.devices, forecast.device_limit_bytes > 0);
 }
 
 [[nodiscard]] std::string forecast_text(const Forecast& forecast) {
   std::string text;
-  for (const MatrixOutlook& matrix : forecast.matrices) text += line(text.empty() ? "matrix" : "", matrix_text(matrix));
+  for (const MatrixForecast& matrix : forecast.matrices)
+    text += line(text.empty() ? "matrix" : "", matrix_text(matrix));
   text += forecast.devices.empty() ? line("device", forecast.device) : group_text(forecast);
   for (const ForecastPhase& phase : forecast.phases) text += phase_text(phase);
   if (forecast.iteration) text += iteration_text(*forecast.iteration);
-  for (const LaterOutlook& later : forecast.later) {
+  for (const LaterForecast& later : forecast.later) {
     text += line("or later",
                  fmt::format("{}{}: {}", later.name,
                              later.bytes ? fmt::format(", at most {}", size_text(*later.bytes)) : "", later.reason));
@@ -94,7 +95,7 @@ namespace {
   return text + memory_text(forecast);
 }
 
-[[nodiscard]] Json matrix_json(const MatrixOutlook& matrix, Precision precision) {
+[[nodiscard]] Json matrix_json(const MatrixForecast& matrix, Precision precision) {
   Json json;
   json[matrix.from_file ? "path" : "generator"] = matrix.name;
   json["transposed"] = matrix.transposed;
@@ -122,7 +123,7 @@ namespace {
   return phases;
 }
 
-[[nodiscard]] Json iteration_json(const std::optional<IterationOutlook>& iteration) {
+[[nodiscard]] Json iteration_json(const std::optional<IterationForecast>& iteration) {
   if (!iteration) return nullptr;
   return {{"bytes", iteration->bytes},
           {"ms", ms_json(iteration->ms)},
@@ -130,9 +131,9 @@ namespace {
           {"rests_on", iteration->rests_on}};
 }
 
-[[nodiscard]] Json later_json(const std::vector<LaterOutlook>& all) {
+[[nodiscard]] Json later_json(const std::vector<LaterForecast>& all) {
   Json json = Json::array();
-  for (const LaterOutlook& later : all) {
+  for (const LaterForecast& later : all) {
     json.push_back(
         {{"name", later.name}, {"bytes", later.bytes ? Json(*later.bytes) : Json(nullptr)}, {"reason", later.reason}});
   }
@@ -155,12 +156,13 @@ namespace {
   Json json = document_head("solve.dry-run/1", invocation);
   json["config"] = config_json(options);
   json["matrices"] = Json::array();
-  for (const MatrixOutlook& matrix : forecast.matrices) {
+  for (const MatrixForecast& matrix : forecast.matrices) {
     json["matrices"].push_back(matrix_json(matrix, forecast.precision));
   }
   json["device"] = forecast.device;
-  if (!forecast.devices.empty()) json["devices"] = outlook_json(forecast.devices);
+  if (!forecast.devices.empty()) json["devices"] = device_forecast_json(forecast.devices);
   if (forecast.ordering) json["ordering"] = ordering_json(*forecast.ordering);
+  if (forecast.ordering && forecast.devices.empty()) json["ordering"].erase("ms");  // it is that of the phase
   json["phases"] = phases_json(forecast);
   json["iteration"] = iteration_json(forecast.iteration);
   json["later"] = later_json(forecast.later);

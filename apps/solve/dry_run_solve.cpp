@@ -7,6 +7,7 @@
 #include "dry_run_precond.hpp"
 #include "ladder_run.hpp"
 #include "least_squares.hpp"
+#include "system_ordering.hpp"
 
 #include "core/memory_budget.hpp"
 #include "support/machine.hpp"
@@ -28,21 +29,21 @@ namespace {
 
 /// The preconditioner of the first rung; those behind it are climbed only where it fails.
 template <class T>
-[[nodiscard]] PrecondOutlook add_rungs(const RunSettings& settings, const OutlookMatrix<T>& matrix,
-                                       Forecast& forecast) {
+[[nodiscard]] PrecondForecast add_rungs(const RunSettings& settings, const ForecastMatrix<T>& matrix,
+                                        Forecast& forecast) {
   constexpr offset_t most_entries_to_predict = 5'000'000;
   const bool predict = matrix.sizes.nnz <= most_entries_to_predict;
-  PrecondOutlook first;
+  PrecondForecast first;
   bool is_first = true;
   std::uint64_t most = 0;
   for (const RungPlan& rung : plan_ladder(ladder_facts<T>(matrix.sizes.facts), rung_method(settings.method))) {
-    const std::optional<PrecondOutlook> outlook = rung_outlook(rung, matrix, predict);
+    const std::optional<PrecondForecast> foretold = rung_forecast(rung, matrix, predict);
     if (std::exchange(is_first, false)) {
-      first = outlook.value_or(PrecondOutlook{});
+      first = foretold.value_or(PrecondForecast{});
       continue;
     }
     std::optional<std::uint64_t> bytes;
-    if (outlook) bytes = outlook->phase.held_bytes + outlook->phase.passing_bytes;
+    if (foretold) bytes = foretold->phase.held_bytes + foretold->phase.passing_bytes;
     most = std::max(most, bytes.value_or(0));
     forecast.later.push_back({rung.command_options(), bytes, rung.reason});
   }
@@ -51,7 +52,7 @@ template <class T>
 }
 
 template <class T>
-void add_plan(const SpmvOptions& spmv, const MatrixOutlook& matrix, Forecast& forecast) {
+void add_plan(const SpmvOptions& spmv, const MatrixForecast& matrix, Forecast& forecast) {
   const std::size_t value = matrix.pattern ? 0 : sizeof(T);
   ForecastPhase phase{"plan", support::most_plan_bytes(spmv.algorithm, matrix.rows, matrix.nnz, value), 0, {}, {}};
   // The structure is read to choose and to describe; csr5 writes all of it anew.
@@ -63,7 +64,7 @@ void add_plan(const SpmvOptions& spmv, const MatrixOutlook& matrix, Forecast& fo
 }
 
 /// The matrix and its plan once more, in fp32; offsets and columns are shared.
-void add_single_copy(const RunSettings& settings, const MatrixOutlook& matrix, Forecast& forecast) {
+void add_single_copy(const RunSettings& settings, const MatrixForecast& matrix, Forecast& forecast) {
   const std::size_t value = matrix.pattern ? 0 : sizeof(float);
   const std::uint64_t values = static_cast<std::uint64_t>(matrix.nnz) * value;
   const std::uint64_t plan = support::most_plan_bytes(settings.spmv.algorithm, matrix.rows, matrix.nnz, value);
@@ -73,7 +74,7 @@ void add_single_copy(const RunSettings& settings, const MatrixOutlook& matrix, F
 }
 
 /// A GPU holds the matrix, its plan and the vectors once more. \param parts bytes of the matrix in parts, or 0
-void add_upload(const MatrixOutlook& matrix, const SpmvOptions& spmv, std::size_t element,
+void add_upload(const MatrixForecast& matrix, const SpmvOptions& spmv, std::size_t element,
                 const MachineSettings& machine, Forecast& forecast, std::uint64_t parts = 0) {
   forecast.device = machine.device.name();
   if (machine.device.is_host()) return;
@@ -86,13 +87,13 @@ void add_upload(const MatrixOutlook& matrix, const SpmvOptions& spmv, std::size_
   forecast.later.push_back({"memory of " + machine.device.name(), bytes, std::move(reason)});
 }
 
-void decide(const MatrixOutlook& matrix, std::size_t element, MachineSettings& machine, SpmvOptions& spmv) {
+void decide(const MatrixForecast& matrix, std::size_t element, MachineSettings& machine, SpmvOptions& spmv) {
   decide_device({matrix.rows, matrix.nnz, matrix.pattern ? 0 : element, element, product_backends(spmv)}, machine,
                 spmv);
 }
 
 /// Of a matrix whose header alone was read, its size.
-[[nodiscard]] MatrixStatistics facts_of(const MatrixOutlook& matrix) {
+[[nodiscard]] MatrixStatistics facts_of(const MatrixForecast& matrix) {
   if (matrix.whole) return matrix.facts;
   MatrixStatistics sizes;
   sizes.rows = static_cast<index_t>(matrix.rows);
@@ -104,23 +105,25 @@ void decide(const MatrixOutlook& matrix, std::size_t element, MachineSettings& m
 [[nodiscard]] bool header_is_enough(const RunSettings& settings) {
   const Precond precond = settings.precond.precond;
   const bool simple = precond == Precond::none || precond == Precond::jacobi;
-  return simple && settings.method != Method::automatic && settings.method != Method::direct;
+  const bool is_natural = settings.ordering.value_or(Ordering::natural) == Ordering::natural;
+  return simple && is_natural && settings.method != Method::automatic && settings.method != Method::direct;
 }
 
 /// lsmr and cgls: two products, and vectors of m and of n elements.
 template <class T>
-[[nodiscard]] Forecast least_squares_outlook(const RunSettings& settings, Method method, const OutlookMatrix<T>& matrix,
-                                             Progress& progress) {
+[[nodiscard]] Forecast least_squares_forecast(const RunSettings& settings, Method method,
+                                              const ForecastMatrix<T>& matrix, Progress& progress) {
   Forecast forecast;
-  const MatrixOutlook& sizes = matrix.sizes;
+  const MatrixForecast& sizes = matrix.sizes;
   const std::uint64_t vectors = least_squares_bytes(settings, method, sizes.rows, sizes.cols, sizeof(T));
   progress.phase("measuring the speed of memory");
   measure_speed(settings.machine, 2 * sizes.bytes + vectors, forecast);
   forecast.matrices = {sizes};
+  if (settings.ordering) forecast.ordering.emplace();
   forecast.phases.push_back(matrix.reading);
   add_upload(sizes, settings.spmv, sizeof(T), settings.machine, forecast);
   add_plan<T>(settings.spmv, sizes, forecast);
-  MatrixOutlook transposed = sizes;
+  MatrixForecast transposed = sizes;
   std::swap(transposed.rows, transposed.cols);
   add_plan<T>(settings.spmv, transposed, forecast);
   forecast.phases.back().name = "transpose";
@@ -144,21 +147,24 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] Forecast solve_outlook(RunSettings settings, Progress& progress) {
+[[nodiscard]] Forecast solve_forecast(RunSettings settings, Progress& progress) {
   Forecast forecast;
   MachineSettings& machine = settings.machine;
-  const OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, header_is_enough(settings), progress);
-  const MatrixOutlook& sizes = matrix.sizes;
+  ForecastMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, header_is_enough(settings), progress);
+  const MatrixForecast& sizes = matrix.sizes;
   decide(sizes, sizeof(T), machine, settings.spmv);
   const Method method = method_of_run(settings, sizes.name, facts_of(sizes)).method;
   const std::int64_t columns = rhs_columns(settings, sizes.rows);
   check_columns(settings, method, columns);
-  if (support::is_least_squares(method)) return least_squares_outlook(settings, method, matrix, progress);
+  const bool is_least_squares = support::is_least_squares(method);
+  require_square_ordering(settings.ordering.value_or(Ordering::natural), is_least_squares);
+  if (is_least_squares) return least_squares_forecast(settings, method, matrix, progress);
   progress.phase("measuring the speed of memory");
   const std::uint64_t vectors = vector_bytes(settings, method, sizes.rows, sizeof(T), columns);
   measure_speed(machine, sizes.bytes + vectors, forecast);
   forecast.matrices = {sizes};
   forecast.phases.push_back(matrix.reading);
+  add_ordering(settings.ordering, matrix, progress, forecast);
   add_upload(sizes, settings.spmv, sizeof(T), machine, forecast,
              bytes_of_parts(settings, method, sizes.rows, sizes.nnz, sizes.pattern ? 0 : sizeof(T), columns));
   add_plan<T>(settings.spmv, sizes, forecast);
@@ -167,7 +173,8 @@ template <class T>
               columns == 1 ? "at most, of " + to_string(method)
                            : fmt::format("at most, of {} with {} right-hand sides", to_string(method), columns),
               forecast);
-  PrecondOutlook precond = climbs(settings) ? add_rungs(settings, matrix, forecast) : precond_outlook(settings, matrix);
+  PrecondForecast precond =
+      climbs(settings) ? add_rungs(settings, matrix, forecast) : precond_forecast(settings, matrix);
   const double n = static_cast<double>(sizes.rows) * sizeof(T);
   const bool is_diagonal = precond.phase.held_bytes > 0 && precond.phase.held_bytes <= static_cast<std::uint64_t>(n);
   if (is_diagonal) precond.phase.ms = ms_of_bytes(forecast, static_cast<double>(sizes.bytes));
@@ -186,11 +193,11 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] Forecast ranking_outlook(PageRankSettings settings, Progress& progress) {
+[[nodiscard]] Forecast ranking_forecast(PageRankSettings settings, Progress& progress) {
   Forecast forecast;
   MachineSettings& machine = settings.machine;
-  const OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, true, progress);
-  const MatrixOutlook& sizes = matrix.sizes;
+  const ForecastMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, true, progress);
+  const MatrixForecast& sizes = matrix.sizes;
   require_square(sizes);
   decide(sizes, sizeof(T), machine, settings.pagerank.spmv);
   const auto n = static_cast<std::uint64_t>(sizes.rows);
@@ -224,11 +231,11 @@ template <class T>
 
 /// HITS: A and its transpose; Katz centrality: the transpose alone.
 template <class T>
-[[nodiscard]] Forecast centrality_outlook(CentralitySettings settings, Progress& progress) {
+[[nodiscard]] Forecast centrality_forecast(CentralitySettings settings, Progress& progress) {
   Forecast forecast;
   MachineSettings& machine = settings.machine;
-  const OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, true, progress);
-  const MatrixOutlook& sizes = matrix.sizes;
+  const ForecastMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, true, progress);
+  const MatrixForecast& sizes = matrix.sizes;
   require_square(sizes);
   decide(sizes, sizeof(T), machine, settings.spmv);
   const auto n = static_cast<std::uint64_t>(sizes.rows);
@@ -258,7 +265,7 @@ template <class T>
 
 }  // namespace
 
-double iteration_bytes(const RunSettings& settings, Method method, const MatrixOutlook& matrix, std::size_t element,
+double iteration_bytes(const RunSettings& settings, Method method, const MatrixForecast& matrix, std::size_t element,
                        double applied_bytes, double columns) {
   const MethodInfo& work = method_info(method.iterative().value_or(IterativeMethod::richardson));
   const double n = static_cast<double>(matrix.rows) * static_cast<double>(element);
@@ -267,15 +274,15 @@ double iteration_bytes(const RunSettings& settings, Method method, const MatrixO
 }
 
 ExitCode forecast_run(const RunSettings& settings, const Options& options, const Invocation& invocation) {
-  return forecast_command(settings, options, invocation, solve_outlook<double>, solve_outlook<float>);
+  return forecast_command(settings, options, invocation, solve_forecast<double>, solve_forecast<float>);
 }
 
 ExitCode forecast_pagerank(const PageRankSettings& settings, const Options& options, const Invocation& invocation) {
-  return forecast_command(settings, options, invocation, ranking_outlook<double>, ranking_outlook<float>);
+  return forecast_command(settings, options, invocation, ranking_forecast<double>, ranking_forecast<float>);
 }
 
 ExitCode forecast_centrality(const CentralitySettings& settings, const Options& options, const Invocation& invocation) {
-  return forecast_command(settings, options, invocation, centrality_outlook<double>, centrality_outlook<float>);
+  return forecast_command(settings, options, invocation, centrality_forecast<double>, centrality_forecast<float>);
 }
 
 }  // namespace tessera::cli

@@ -20,13 +20,13 @@ namespace {
 
 /// Σ of a size over the devices.
 template <class Size>
-[[nodiscard]] std::uint64_t sum_of(const std::vector<DeviceOutlook>& devices, const Size& size) {
+[[nodiscard]] std::uint64_t sum_of(const std::vector<DeviceForecast>& devices, const Size& size) {
   return std::accumulate(devices.begin(), devices.end(), std::uint64_t{0},
-                         [&](std::uint64_t sum, const DeviceOutlook& device) { return sum + size(device); });
+                         [&](std::uint64_t sum, const DeviceForecast& device) { return sum + size(device); });
 }
 
 /// Work that the forecast needs and does: its time, and how far the process grew.
-class DoneJustNow {
+class MeasuredWork {
  public:
   [[nodiscard]] ForecastPhase phase(std::string name, std::uint64_t held_bytes, std::string what) const {
     const std::uint64_t grown = support::peak_resident_bytes() - before_;
@@ -41,11 +41,11 @@ class DoneJustNow {
 
 /// Rows are cut, and go to the devices; where these are the host they stay there.
 void add_sharing(std::int64_t rows, Forecast& forecast) {
-  const std::vector<DeviceOutlook>& devices = forecast.devices;
+  const std::vector<DeviceForecast>& devices = forecast.devices;
   const auto n = static_cast<std::uint64_t>(rows);
-  const std::uint64_t matrices = sum_of(devices, [](const DeviceOutlook& each) { return each.share.matrix_bytes; });
-  const std::uint64_t plans = sum_of(devices, [](const DeviceOutlook& each) { return each.plan_bytes; });
-  const std::uint64_t halos = sum_of(devices, [](const DeviceOutlook& each) { return each.halo_bytes; });
+  const std::uint64_t matrices = sum_of(devices, [](const DeviceForecast& each) { return each.share.matrix_bytes; });
+  const std::uint64_t plans = sum_of(devices, [](const DeviceForecast& each) { return each.plan_bytes; });
+  const std::uint64_t halos = sum_of(devices, [](const DeviceForecast& each) { return each.halo_bytes; });
   // A number per column and device, lengths of rows, lists.
   const std::uint64_t marks = n * (devices.size() * sizeof(index_t) + 2 * sizeof(offset_t)) + 2 * halos;
   const bool is_host = forecast.on_host;
@@ -57,7 +57,7 @@ void add_sharing(std::int64_t rows, Forecast& forecast) {
 }
 
 /// What every forecast of a group begins with.
-void begin(const MachineSettings& machine, const Options& options, const MatrixOutlook& sizes,
+void begin(const MachineSettings& machine, const Options& options, const MatrixForecast& sizes,
            std::uint64_t working_set, Forecast& forecast) {
   measure_speed(machine, working_set, forecast);
   forecast.matrices = {sizes};
@@ -68,37 +68,37 @@ void begin(const MachineSettings& machine, const Options& options, const MatrixO
 
 [[nodiscard]] std::uint64_t vectors_of_devices(const Forecast& forecast) {
   if (!forecast.on_host) return 0;
-  return sum_of(forecast.devices, [](const DeviceOutlook& each) { return each.vector_bytes; });
+  return sum_of(forecast.devices, [](const DeviceForecast& each) { return each.vector_bytes; });
 }
 
 /// What of a preconditioner lies on the host.
-void add_precond(const RunSettings& settings, PrecondOutlook precond, Forecast& forecast) {
+void add_precond(const RunSettings& settings, PrecondForecast precond, Forecast& forecast) {
   const bool sets_up_together = settings.precond.precond == Precond::amg && forecast.on_host;
   precond.phase.passing_bytes = sets_up_together ? precond.phase.held_bytes + precond.phase.passing_bytes : 0;
   precond.phase.held_bytes =
-      forecast.on_host ? sum_of(forecast.devices, [](const DeviceOutlook& each) { return each.precond_bytes; }) : 0;
+      forecast.on_host ? sum_of(forecast.devices, [](const DeviceForecast& each) { return each.precond_bytes; }) : 0;
   if (settings.precond.precond == Precond::amg) precond.phase.rests_on += "; nor is what its cycles exchange";
   if (!forecast.on_host) precond.phase.rests_on += "; it lies on the devices";
   forecast.phases.push_back(std::move(precond.phase));
 }
 
 template <class T>
-[[nodiscard]] Forecast solve_outlook(const RunSettings& run, const DeviceGroup& group, const Options& options,
-                                     Progress& progress) {
+[[nodiscard]] Forecast solve_forecast(const RunSettings& run, const DeviceGroup& group, const Options& options,
+                                      Progress& progress) {
   Forecast forecast;
   RunSettings settings = run;
   if (settings.precond.precond == Precond::automatic) settings.precond.precond = Precond::jacobi;
-  const OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, settings.machine, false, progress);
-  const MatrixOutlook& sizes = matrix.sizes;
+  const ForecastMatrix<T> matrix = look_at_matrix<T>(settings.problem, settings.machine, false, progress);
+  const MatrixForecast& sizes = matrix.sizes;
   progress.phase("numbering the rows");
-  const DoneJustNow numbering;
+  const MeasuredWork numbering;
   const NumberedSystem<T> system =
       number_for_group(matrix.matrix->view(), sizes.facts, group.size(), group_numbering(options, settings));
-  ForecastPhase ordering =
-      numbering.phase("ordering", system.ordering.reordered ? sizes.bytes : 0, "halos depend on the numbering");
+  ForecastPhase ordering = numbering.phase("ordering", system.ordering.bytes(), "halos depend on the numbering");
   const CsrView<T> a = system.matrix(*matrix.matrix);
-  forecast.devices = outlook_of_devices(settings, a, sizes.facts, system.partition, group);
+  forecast.devices = forecast_of_devices(settings, a, sizes.facts, system.partition, group);
   forecast.ordering = system.ordering.facts;
+  forecast.ordering->bytes = system.ordering.bytes();
   // b, x and the guess, in both numberings.
   const std::uint64_t vectors = 6 * static_cast<std::uint64_t>(sizes.rows) * sizeof(T);
   progress.phase("measuring the speed of memory");
@@ -107,7 +107,7 @@ template <class T>
   forecast.phases.push_back(std::move(ordering));
   add_sharing(sizes.rows, forecast);
   add_vectors(vectors + vectors_of_devices(forecast), "at most, of " + to_string(settings.method), forecast);
-  PrecondOutlook precond = precond_outlook(settings, matrix);
+  PrecondForecast precond = precond_forecast(settings, matrix);
   const double iteration = iteration_bytes(settings, settings.method, sizes, sizeof(T), precond.applied_bytes, 1.0);
   add_precond(settings, std::move(precond), forecast);
   add_history(settings.output, settings.solver.max_iterations, forecast);
@@ -117,18 +117,18 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] Forecast ranking_outlook(const PageRankSettings& settings, const DeviceGroup& group,
-                                       const Options& options, Progress& progress) {
+[[nodiscard]] Forecast ranking_forecast(const PageRankSettings& settings, const DeviceGroup& group,
+                                        const Options& options, Progress& progress) {
   Forecast forecast;
-  const OutlookMatrix<T> matrix = look_at_matrix<T>(settings.problem, settings.machine, false, progress);
-  const MatrixOutlook& sizes = matrix.sizes;
+  const ForecastMatrix<T> matrix = look_at_matrix<T>(settings.problem, settings.machine, false, progress);
+  const MatrixForecast& sizes = matrix.sizes;
   require_square(sizes);
   progress.phase("making the transition matrix");
-  const DoneJustNow making;
+  const MeasuredWork making;
   const TransitionMatrix<T> transition(matrix.matrix->view(), settings.machine.host);
   ForecastPhase made = making.phase("transition", transition.bytes(), "halos depend on the in-links");
   const Partition partition = Partition::by_nonzeros(transition.in_links()->view(), group.size());
-  forecast.devices = outlook_of_devices(settings, transition, partition, group);
+  forecast.devices = forecast_of_devices(settings, transition, partition, group);
   const std::uint64_t distributions = std::max<std::size_t>(settings.personalize.size(), 1);
   const auto n = static_cast<std::uint64_t>(sizes.rows);
   const std::uint64_t vectors = (2 + distributions) * n * sizeof(T);
@@ -153,9 +153,9 @@ template <class T>
 }
 
 /// \param in_double,in_single functions of settings, group, options and progress
-template <class Settings, class Outlook>
+template <class Settings, class Function>
 [[nodiscard]] ExitCode forecast_group(const Settings& settings, const Options& options, const Invocation& invocation,
-                                      Outlook* in_double, Outlook* in_single) {
+                                      Function* in_double, Function* in_single) {
   const DeviceGroup group = device_group(options);
   Progress progress(options, settings.output, settings.machine);
   const Forecast forecast =
@@ -167,12 +167,12 @@ template <class Settings, class Outlook>
 }  // namespace
 
 ExitCode forecast_group_run(const RunSettings& settings, const Options& options, const Invocation& invocation) {
-  return forecast_group(settings, options, invocation, solve_outlook<double>, solve_outlook<float>);
+  return forecast_group(settings, options, invocation, solve_forecast<double>, solve_forecast<float>);
 }
 
 ExitCode forecast_group_pagerank(const PageRankSettings& settings, const Options& options,
                                  const Invocation& invocation) {
-  return forecast_group(settings, options, invocation, ranking_outlook<double>, ranking_outlook<float>);
+  return forecast_group(settings, options, invocation, ranking_forecast<double>, ranking_forecast<float>);
 }
 
 }  // namespace tessera::cli

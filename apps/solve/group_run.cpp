@@ -1,7 +1,7 @@
 // A run on several devices: the matrix is shared out, the solver of one device runs on each.
 #include "group_run.hpp"
 
-#include "device_outlook.hpp"
+#include "device_forecast.hpp"
 #include "dry_run.hpp"
 #include "foreign_options.hpp"
 #include "group_numbering.hpp"
@@ -169,8 +169,9 @@ template <class T>
   const OrderedSystem<T>& ordering = system.ordering;
   const CsrView<T> a = system.matrix(*problem.matrix);
   outcome.ordering = ordering.facts;
+  outcome.ordering->bytes = ordering.bytes();
   if (settings.machine.memory_limit_bytes > 0) {
-    require_devices_hold(outlook_of_devices(settings, a, outcome.matrix, system.partition, group));
+    require_devices_hold(forecast_of_devices(settings, a, outcome.matrix, system.partition, group));
   }
   const Stopwatch plan_timer;
   const DistributedMatrix<T> matrix(group, a, system.partition, settings.spmv);

@@ -1,17 +1,7 @@
 #include "option_table.hpp"
 
-#include "option_values.hpp"
-#include "precond_keys.hpp"
-#include "precond_spec.hpp"
-
-#include "support/system.hpp"
-#include "tessera/generators.hpp"
-#include "tessera/spgemm.hpp"
-#include "tessera/spmv.hpp"
-
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace tessera::cli {
 
@@ -262,6 +252,10 @@ constexpr auto table = std::to_array<OptionSpec>({
      "natural, "
      "on several devices rcm or metis where that halves a large halo (docs/reordering.md, docs/scale.md)",
      "", "auto|natural|rcm|degree|metis"},
+    {"ordering", 0, "Machine", compare, text, "NAME", "natural",
+     "numbering in which all kernels work: natural, rcm (reverse Cuthill-McKee) or degree (columns that many rows read "
+     "come first); y is checked against A in the numbering of the file (docs/reordering.md)",
+     "", "natural|rcm|degree"},
     {"engine", 0, "Machine", run, text, "NAME", "tessera",
      "tessera, or petsc: the processes that mpiexec starts solve one system together by PETSc (mpiexec -n 4 solve "
      "A.mtx "
@@ -364,37 +358,6 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"help", 'h', "Output", every | report | completion | help | version, flag, "", "", "this text"},
 });
 
-constexpr std::string_view planned =
-    " --reorder --scale --index --graph --events --debug --from-petsc --from-amgx --from-scipy --from-ginkgo --return "
-    "precond=ainv replace-residual=never ";
-
-/// Spellings of PETSc, SciPy, Ginkgo and common benchmarks.
-constexpr auto foreign_names = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"--tolerance", "--rtol"},
-    {"--eps", "--rtol"},
-    {"--rel-tol", "--rtol"},
-    {"--abs-tol", "--atol"},
-    {"--maxiter", "--max-iters"},
-    {"--maxit", "--max-iters"},
-    {"--max-it", "--max-iters"},
-    {"--max-iter", "--max-iters"},
-    {"--max-iterations", "--max-iters"},
-    {"--iterations", "--max-iters"},
-    {"--solver", "--method"},
-    {"--preconditioner", "--precond"},
-    {"--pc", "--precond"},
-    {"--kernel", "--spmv"},
-    {"--out", "--output"},
-    {"--html", "--report"},
-    {"--b", "--rhs"},
-    {"--right-hand-side", "--rhs"},
-    {"--nthreads", "--threads"},
-    {"--num-threads", "--threads"},
-    {"--dtype", "--precision"},
-    {"-t", "--threads"},
-    {"-j", "--threads"},
-});
-
 }  // namespace
 
 std::span<const OptionSpec> option_table() { return table; }
@@ -419,80 +382,9 @@ const OptionSpec* find_option(char letter) {
   return found == table.end() || letter == '\0' ? nullptr : &*found;
 }
 
-std::string_view option_for_foreign_name(Command command, std::string_view option) {
-  for (const auto& [foreign, name] : foreign_names) {
-    if (foreign != option) continue;
-    return name == "--rtol" && ranks_vertices(command) ? "--tol" : name;
-  }
-  return {};
-}
-
-bool is_planned(std::string_view word) {
-  return word.find(' ') == std::string_view::npos && planned.find(" " + std::string(word) + " ") != std::string::npos;
-}
-
 bool is_configurable(const OptionSpec& spec) {
   // A configuration that repeats a run is to run it.
   return spec.group != configuration && spec.name != "help" && spec.name != "version" && spec.name != "dry-run";
-}
-
-std::vector<std::string> alternatives(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find('|'));
-    words.emplace_back(word);
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-  }
-  return words;
-}
-
-std::vector<std::string> option_words(const OptionSpec& spec) {
-  std::vector<std::string> words;
-  if (spec.name == "spmv") {
-    const std::vector<std::string_view> kernels = kernel_names();
-    words.assign(kernels.begin(), kernels.end());
-    return words;
-  }
-  if (spec.name == "method" && spec.words.empty()) {
-    for (const support::Method method : support::methods()) words.push_back(to_string(method));
-    words.emplace_back("pagerank");
-    return words;
-  }
-  if (spec.name == "estimate") {
-    words.emplace_back(to_string(SpgemmWorkflow::automatic));
-    for (const SpgemmWorkflow workflow : spgemm_workflows()) words.emplace_back(to_string(workflow));
-    return words;
-  }
-  if (spec.name == "accumulator") {
-    words.emplace_back(to_string(SpgemmAccumulator::automatic));
-    for (const auto accumulator : spgemm_accumulators(Device::Kind::cuda)) words.emplace_back(to_string(accumulator));
-    return words;
-  }
-  if (spec.name == "precond-opt") {
-    for (const auto& keys : {amg_keys(), factor_keys()}) {
-      for (const PrecondKey& key : keys) words.push_back(std::string(key.name) + "=");
-    }
-    return words;
-  }
-  if (spec.name == "precond" || spec.name == "preconds") {
-    if (spec.name == "precond") words.emplace_back("auto");
-    for (const PrecondForm& form : precond_forms()) {
-      words.push_back(std::string(form.name) + (form.name == "bjacobi" ? ":" : ""));
-    }
-    return words;
-  }
-  if (spec.name == "generate") {
-    for (const GeneratorFamily& family : generator_families()) words.push_back(std::string(family.name) + ":");
-    return words;
-  }
-  if (!spec.words.empty()) return alternatives(spec.words);
-  words = alternatives(spec.value);
-  // "N" and "FILE" stand for something else; "-" is better typed than completed.
-  std::erase_if(words, [](const std::string& word) {
-    return !std::all_of(word.begin(), word.end(),
-                        [](char c) { return c >= '0' && c != '[' && !(c >= 'A' && c <= 'Z'); });
-  });
-  return words;
 }
 
 const OptionSpec* find_option(Command command, std::string_view name) {

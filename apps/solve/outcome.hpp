@@ -93,6 +93,7 @@ struct OrderingFacts {
   std::optional<std::int64_t> halo;  ///< elements that all devices together get from others for a product; of several
   std::int64_t natural_halo = 0;     ///< the same in the numbering of the file
   double ms = 0.0;                   ///< of all of this; part of the time of the plan
+  std::uint64_t bytes = 0;           ///< of the permutation and P A Pᵀ on the host; 0 for the natural one
 };
 
 /// Common results of all commands that read or generate a matrix.

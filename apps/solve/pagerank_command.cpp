@@ -1,6 +1,6 @@
 #include "commands.hpp"
 #include "device_choice.hpp"
-#include "device_outlook.hpp"
+#include "device_forecast.hpp"
 #include "dry_run.hpp"
 #include "errors.hpp"
 #include "foreign_options.hpp"
@@ -198,7 +198,7 @@ template <class T>
   progress.phase(fmt::format("sharing the graph out to {} devices", group->size()));
   const Partition partition = Partition::by_nonzeros(transition.in_links()->view(), group->size());
   if (settings.machine.memory_limit_bytes > 0) {
-    require_devices_hold(outlook_of_devices(settings, transition, partition, *group));
+    require_devices_hold(forecast_of_devices(settings, transition, partition, *group));
   }
   const Stopwatch plan_timer;
   const DistributedTransitionMatrix<T> shared(*group, transition, partition, options.spmv);

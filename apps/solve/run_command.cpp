@@ -188,16 +188,13 @@ template <class T>
 [[nodiscard]] OrderedSystem<T> reorder(const RunSettings& settings, const Csr<T>& matrix, bool is_least_squares,
                                        RunOutcome& outcome) {
   const Ordering kind = settings.ordering.value_or(Ordering::natural);
-  const bool is_reordered = kind != Ordering::natural;
-  if (is_reordered && is_least_squares) {
-    throw UsageError(
-        fmt::format("--ordering {} numbers rows and columns alike, so it is of square systems alone", to_string(kind)),
-        "--ordering natural");
-  }
-  if (is_reordered && settings.machine.device.is_host()) {
+  require_square_ordering(kind, is_least_squares);
+  if (kind != Ordering::natural && settings.machine.device.is_host()) {
+    const std::size_t value_bytes = matrix.is_pattern() ? 0 : sizeof(T);
+    const OrderingBytes bytes = predicted_ordering_bytes(kind, outcome.matrix, value_bytes, Device{}.threads());
     support::require_memory(settings.machine.memory_limit_bytes, outcome.memory.matrix + outcome.memory.vectors,
-                            matrix.bytes(), "the matrix in another numbering");
-    outcome.memory.matrix += matrix.bytes();
+                            bytes.held, "the matrix in another numbering");
+    outcome.memory.matrix += bytes.held;
   }
   OrderedSystem<T> system = order_system(matrix, kind);
   if (settings.ordering) outcome.ordering = system.facts;
@@ -377,9 +374,6 @@ ExitCode run_command(const Options& options, const Invocation& invocation) {
   check_outputs(settings.output, input_files(options, settings.problem,
                                              {settings.rhs.path, settings.x0.path, settings.precond.coordinates_file,
                                               settings.precond.near_nullspace_file}));
-  if (options.flag("dry-run") && settings.ordering.value_or(Ordering::natural) != Ordering::natural) {
-    throw UsageError("--dry-run does not forecast another numbering", "--ordering natural");
-  }
   if (options.flag("dry-run")) return forecast_run(settings, options, invocation);
   return settings.machine.precision == Precision::fp64 ? run_typed<double>(settings, options, invocation)
                                                        : run_typed<float>(settings, options, invocation);

@@ -6,6 +6,7 @@
 #include "option_values.hpp"
 #include "summary_text.hpp"
 
+#include "core/memory_budget.hpp"
 #include "core/stopwatch.hpp"
 
 #include <fmt/format.h>
@@ -52,6 +53,27 @@ namespace {
          !precond.near_nullspace_file.empty();
 }
 
+/// Reverse Cuthill-McKee: Aᵀ with its cursors, then beside the pattern of A + Aᵀ, then that beside the search.
+[[nodiscard]] std::uint64_t cuthill_mckee_bytes(std::int64_t rows, offset_t nnz) {
+  constexpr std::size_t no_values = 0;
+  const std::uint64_t transposed = detail::csr_bytes(rows, nnz, no_values);
+  const std::uint64_t joined = detail::csr_bytes(rows, 2 * nnz, no_values);
+  const auto n = static_cast<std::uint64_t>(rows);
+  // Marks, the order, and the vertices of a level structure in a vector that grows.
+  constexpr std::uint64_t growth = 3;
+  const std::uint64_t search = n * (1 + (1 + growth) * sizeof(index_t));
+  const std::uint64_t transposing = transposed + n * sizeof(offset_t) + (n + 1) * sizeof(offset_t);
+  return std::max({transposing, joined + transposed, joined + search});
+}
+
+/// Degree-based grouping: counts of the columns per thread, then the permutation twice.
+[[nodiscard]] std::uint64_t degree_bytes(const MatrixStatistics& facts, std::uint64_t threads) {
+  const auto columns = static_cast<std::uint64_t>(facts.cols);
+  const std::uint64_t parts =
+      std::clamp<std::uint64_t>(static_cast<std::uint64_t>(facts.nnz) / (columns + 1), 1, threads);
+  return (std::max<std::uint64_t>(parts, 1) + 2) * columns * sizeof(index_t);
+}
+
 }  // namespace
 
 bool names_metis(const Options& options) { return options.text("ordering") == "metis"; }
@@ -82,6 +104,29 @@ std::optional<Ordering> ordering_beside(const Options& options, const PrecondSet
   return Ordering::natural;
 }
 
+void require_square_ordering(Ordering kind, bool is_least_squares) {
+  if (kind == Ordering::natural || !is_least_squares) return;
+  throw UsageError(
+      fmt::format("--ordering {} numbers rows and columns alike, so it is of square systems alone", to_string(kind)),
+      "--ordering natural");
+}
+
+OrderingBytes predicted_ordering_bytes(Ordering kind, const MatrixStatistics& facts, std::size_t value_bytes,
+                                       int threads) {
+  if (kind == Ordering::natural) return {};
+  const auto rows = static_cast<std::uint64_t>(facts.rows);
+  const auto workers = static_cast<std::uint64_t>(threads);
+  const std::uint64_t permutation = rows * sizeof(index_t);
+  const std::uint64_t held = permutation + detail::csr_bytes(facts.rows, facts.nnz, value_bytes);
+  const std::uint64_t finding =
+      kind == Ordering::degree ? degree_bytes(facts, workers) : cuthill_mckee_bytes(facts.rows, facts.nnz);
+  // Forming P A Pᵀ: the inverse permutation, and per thread a row whose entries are sorted, in a vector that grows.
+  constexpr std::uint64_t growth = 3;
+  const std::uint64_t row = static_cast<std::uint64_t>(facts.max_row_nnz) * sizeof(std::pair<index_t, std::size_t>);
+  const std::uint64_t forming = held + permutation + growth * workers * row;
+  return {held, std::max(finding, forming) - held};
+}
+
 template <class T>
 OrderedSystem<T> order_system(const Csr<T>& matrix, Ordering kind) {
   OrderedSystem<T> result;
@@ -89,6 +134,7 @@ OrderedSystem<T> order_system(const Csr<T>& matrix, Ordering kind) {
   const Stopwatch timer;
   result.reorder(matrix.view(), kind);
   result.facts.ms = timer.milliseconds();
+  result.facts.bytes = result.bytes();
   return result;
 }
 
@@ -107,7 +153,7 @@ std::string ordering_line(const CommonOutcome& outcome) {
 }
 
 Json ordering_json(const OrderingFacts& facts) {
-  Json json{{"name", facts.name}, {"reason", facts.reason}, {"ms", facts.ms}};
+  Json json{{"name", facts.name}, {"reason", facts.reason}, {"ms", facts.ms}, {"bytes", facts.bytes}};
   if (facts.halo) {
     json["halo"] = *facts.halo;
     json["natural_halo"] = facts.natural_halo;

@@ -10,6 +10,7 @@
 #include "tessera/csr.hpp"
 #include "tessera/multi_vector_file.hpp"
 #include "tessera/ordering.hpp"
+#include "tessera/statistics.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -27,6 +28,11 @@ struct OrderedSystem {
   OrderingFacts facts;
   std::vector<index_t> order;               ///< the row of the file that stands at a position; empty: the natural one
   std::shared_ptr<const Csr<T>> reordered;  ///< P A Pᵀ on the host; null for the natural one
+
+  /// Of the permutation and P A Pᵀ.
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return order.size() * sizeof(index_t) + (reordered ? reordered->bytes() : 0);
+  }
 
   /// From the numbering of the file.
   [[nodiscard]] std::vector<T> gathered(std::span<const T> vector) const {
@@ -59,6 +65,19 @@ void require_free_numbering(const PrecondSettings& precond, std::string_view ord
 /// The same, natural where blocks, coordinates or a near-nullspace belong to the numbering of the file.
 /// \throws UsageError where another one is named besides
 [[nodiscard]] std::optional<Ordering> ordering_beside(const Options& options, const PrecondSettings& precond);
+
+/// \throws UsageError for another numbering than the natural one of rows and columns that have nothing in common
+void require_square_ordering(Ordering kind, bool is_least_squares);
+
+/// Memory on the host of a system that is numbered anew, before anything of it is done.
+struct OrderingBytes {
+  std::uint64_t held = 0;     ///< the permutation and P A Pᵀ
+  std::uint64_t passing = 0;  ///< besides, at most, while they are made
+};
+/// O(1). \param facts of a square matrix \param value_bytes of an entry, 0 for a pattern \param threads that
+/// order_system() works with, those of Device{}
+[[nodiscard]] OrderingBytes predicted_ordering_bytes(Ordering kind, const MatrixStatistics& facts,
+                                                     std::size_t value_bytes, int threads);
 
 /// Of a solve on one device: natural, unless another one is named. \param matrix square, on the host
 template <class T>

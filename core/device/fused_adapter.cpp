@@ -43,12 +43,6 @@ class FusedAdapter final : public FusedOperator<T>, private EnqueuedProduct<T> {
     cuda::work_in_stream(device_, std::cref(work));
     cuda::enqueue_dots<T>(device_, y, w, sums);
   }
-  [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y, std::span<const T> w,
-                                                           ProductDots* sums,
-                                                           const std::int32_t* /*halted*/) const override {
-    enqueue(x, y, w, sums);
-    return {sums, 1};
-  }
 
   const LinearOperator<T>& a_;
   Device device_;

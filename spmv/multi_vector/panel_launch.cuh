@@ -6,6 +6,7 @@
 #include "spmv/csr_vector/csr_vector_tuning.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/multi_vector/panel_kernels.cuh"
+#include "spmv/multi_vector/panel_path_kernel.cuh"
 #include "spmv/multi_vector/panel_product.hpp"
 #include "tessera/array.hpp"
 

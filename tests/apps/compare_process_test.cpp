@@ -1,11 +1,22 @@
 /// `solve compare` as a process: outputs, exit codes, refusals.
 
+#include "scattered_path.hpp"
 #include "solve_process.hpp"
 
+#include "compare/comparison.hpp"
+#include "tessera/generators.hpp"
+#include "tessera/ordering.hpp"
 #include "tessera/spmv.hpp"
+#include "tessera/statistics.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tessera::testing {
 
@@ -37,6 +48,72 @@ TEST_F(CompareTest, EveryKernelOfTheRegistryHasARow) {
   }
   EXPECT_NE(result.out.find("\n* "), std::string::npos) << result.out;
   EXPECT_EQ(result.out.find("FAIL"), std::string::npos) << result.out;
+}
+
+/// y is held against A of the file, solutions against b of the file.
+TEST_F(CompareTest, AllKernelsInOneOtherNumbering) {
+  file("a.mtx", scattered_path());
+  EXPECT_FALSE(json_of("a.mtx").contains("ordering"));
+  for (const std::string ordering : {"natural", "rcm", "degree"}) {
+    const std::string line = "a.mtx --kernels csr,merbit,csr5 --solvers cg --preconds ilu0 --ordering ";
+    const auto json = json_of(line + ordering);
+    EXPECT_EQ(json["ordering"]["name"], ordering);
+    const auto bytes = json["ordering"]["bytes"].get<std::int64_t>();
+    // 1000 numbers, and P A P' of 2998 entries of 12 bytes and 1001 offsets.
+    EXPECT_EQ(bytes, ordering == "natural" ? 0 : 4 * 1000 + 2998 * 12 + 1001 * 8);
+    EXPECT_EQ(json["memory_bytes"]["matrix"], 2998 * 12 + 1001 * 8 + bytes);
+    ASSERT_EQ(json["cases"].size(), 6U);
+    for (const auto& item : json["cases"]) {
+      EXPECT_EQ(item["result"]["status"], item["kind"] == "product" ? "pass" : "converged") << item;
+    }
+    const auto foretold = nlohmann::json::parse(run(fmt::format("compare {}{} --dry-run --json", line, ordering)).out);
+    EXPECT_EQ(foretold["ordering"]["bytes"], bytes);
+  }
+  const auto graph = json_of("--generate rmat:scale=7 --kernels csr,merbit --solvers pagerank --ordering degree");
+  EXPECT_EQ(graph["cases"].back()["result"]["status"], "converged");
+  const auto shown = run("compare a.mtx --kernels csr --ordering rcm --md m.md" + quick);
+  EXPECT_NE(shown.out.find("\nordering    rcm, "), std::string::npos) << shown.out;
+  EXPECT_NE(contents(path("m.md")).find("- numbering rcm, set-up "), std::string::npos);
+}
+
+/// Row 1 stands alone, so b = e_1 is solved by one iteration; rcm puts an end of the path first.
+TEST_F(CompareTest, RightHandSidesAreThoseOfTheFile) {
+  file("e.mtx",
+       "%%MatrixMarket matrix coordinate real symmetric\n6 6 10\n1 1 2\n2 2 3\n3 3 3\n4 4 3\n5 5 3\n6 6 3\n"
+       "3 2 -1\n4 3 -1\n5 4 -1\n6 5 -1\n");
+  for (const std::string ordering : {"natural", "rcm"}) {
+    const auto json = json_of("e.mtx --kernels csr --solvers cg --preconds none -b unit:1 --ordering " + ordering);
+    EXPECT_EQ(json["cases"].back()["result"]["iterations"], 1) << ordering;
+  }
+}
+
+TEST_F(CompareTest, NumberingsThatDoNotApply) {
+  file("w.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n");
+  expect_exit("w.mtx --ordering rcm", 5, "an ordering needs a square matrix, this one is 2 x 3");
+  expect_exit("w.mtx --ordering rcm --dry-run", 5, "a square one is needed");
+  expect_exit("--poisson2d 4 --ordering metis", 2, "expected one of natural, rcm, degree");
+  expect_exit("--poisson2d 4 --solvers cg --preconds amg --block 2 --ordering rcm", 2,
+              "--ordering rcm separates the rows that blocks");
+  expect_exit("--poisson2d 100 --kernels csr --ordering degree --mem-limit 1MB", 6, "in another numbering");
+}
+
+/// A numbering that is not that of P A P' is told from it.
+TEST(CompareOrdering, AWrongOneFails) {
+  const auto matrix = std::make_shared<const Csr<double>>(poisson2d<double>(5, 4));
+  std::vector<index_t> order = ordering(matrix->view(), Ordering::rcm);
+  compare::Settings settings;
+  settings.timing.warmup = 0;
+  settings.timing.rounds = 1;
+  settings.timing.min_seconds = 0.0;
+  compare::Subject<double> subject{std::make_shared<const Csr<double>>(permuted(matrix->view(), order)),
+                                   statistics(matrix->view()), "grid"};
+  subject.source = matrix;
+  subject.order = order;
+  const auto candidates = compare::registered_candidates<double>(Device{});
+  EXPECT_FALSE(compare::compare_kernels(settings, subject, candidates).failed());
+  std::swap(order[3], order[11]);
+  const compare::Outcome wrong = compare::compare_kernels(settings, subject, candidates);
+  for (const compare::KernelRow& row : wrong.products) EXPECT_FALSE(row.passed) << row.kernel;
 }
 
 TEST_F(CompareTest, TheDocumentHoldsACaseAKernel) {

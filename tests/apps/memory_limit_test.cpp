@@ -1,5 +1,6 @@
 // --mem-limit against the peak of the process, as the system counts it.
 #include "solve_process.hpp"
+#include "tests/support/sanitized.hpp"
 
 #include "tessera/generators.hpp"
 #include "tessera/matrix_market.hpp"
@@ -12,12 +13,6 @@
 
 namespace tessera::testing {
 namespace {
-
-#ifdef TESSERA_SANITIZED
-constexpr bool is_sanitized = true;
-#else
-constexpr bool is_sanitized = false;
-#endif
 
 class MemoryLimit : public SolveTest {
  protected:

@@ -1,6 +1,7 @@
 /// --dry-run and --mem-limit on several devices: what is told before against what each device then has.
 
 #include "solve_process.hpp"
+#include "tests/support/sanitized.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,12 +10,6 @@
 namespace tessera::testing {
 
 namespace {
-
-#ifdef TESSERA_SANITIZED
-constexpr bool is_sanitized = true;
-#else
-constexpr bool is_sanitized = false;
-#endif
 
 using nlohmann::json;
 

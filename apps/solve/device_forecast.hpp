@@ -17,7 +17,7 @@
 namespace tessera::cli {
 
 /// Bytes are at most.
-struct DeviceOutlook {
+struct DeviceForecast {
   std::string device;  ///< "cuda:1 (device 2 of 2)"
   DeviceShare share;
   std::uint64_t plan_bytes = 0;
@@ -38,20 +38,20 @@ struct DeviceOutlook {
 
 /// Of a solve. \param matrix in the numbering that is shared out, on the host \param facts of it
 template <class T>
-[[nodiscard]] std::vector<DeviceOutlook> outlook_of_devices(const RunSettings& settings, const CsrView<T>& matrix,
-                                                            const MatrixStatistics& facts, const Partition& partition,
-                                                            const DeviceGroup& group);
+[[nodiscard]] std::vector<DeviceForecast> forecast_of_devices(const RunSettings& settings, const CsrView<T>& matrix,
+                                                              const MatrixStatistics& facts, const Partition& partition,
+                                                              const DeviceGroup& group);
 /// Of a ranking. \param transition on the host
 template <class T>
-[[nodiscard]] std::vector<DeviceOutlook> outlook_of_devices(const PageRankSettings& settings,
-                                                            const TransitionMatrix<T>& transition,
-                                                            const Partition& partition, const DeviceGroup& group);
+[[nodiscard]] std::vector<DeviceForecast> forecast_of_devices(const PageRankSettings& settings,
+                                                              const TransitionMatrix<T>& transition,
+                                                              const Partition& partition, const DeviceGroup& group);
 
 /// \throws OutOfMemory naming the first device whose share does not fit, and both sizes
-void require_devices_hold(const std::vector<DeviceOutlook>& devices);
+void require_devices_hold(const std::vector<DeviceForecast>& devices);
 
 /// Two lines of a forecast per device.
-[[nodiscard]] std::string outlook_lines(const std::vector<DeviceOutlook>& devices, bool is_limited);
-[[nodiscard]] Json outlook_json(const std::vector<DeviceOutlook>& devices);
+[[nodiscard]] std::string device_forecast_lines(const std::vector<DeviceForecast>& devices, bool is_limited);
+[[nodiscard]] Json device_forecast_json(const std::vector<DeviceForecast>& devices);
 
 }  // namespace tessera::cli

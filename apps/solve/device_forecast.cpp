@@ -1,5 +1,5 @@
 // Memory of each of several devices: the share of the matrix is counted, the rest bounded as for one device.
-#include "device_outlook.hpp"
+#include "device_forecast.hpp"
 
 #include "summary_text.hpp"
 
@@ -24,9 +24,9 @@ constexpr std::uint64_t uncertain = 2;
 constexpr std::uint64_t word_bytes = 16;
 
 /// Those of the group, each with what it may use.
-[[nodiscard]] std::vector<DeviceOutlook> devices_of(const DeviceGroup& group, const std::vector<DeviceShare>& shares,
-                                                    std::uint64_t limit_bytes) {
-  std::vector<DeviceOutlook> devices(shares.size());
+[[nodiscard]] std::vector<DeviceForecast> devices_of(const DeviceGroup& group, const std::vector<DeviceShare>& shares,
+                                                     std::uint64_t limit_bytes) {
+  std::vector<DeviceForecast> devices(shares.size());
   for (std::size_t k = 0; k < devices.size(); ++k) {
     const Device device = group.device(static_cast<int>(k));
     devices[k].device = fmt::format("{} (device {} of {})", device.name(), k + 1, devices.size());
@@ -52,10 +52,10 @@ constexpr std::uint64_t word_bytes = 16;
 }
 
 /// Levels of one device, of which a device of a group keeps its part or all.
-class HierarchyOutlook {
+class HierarchyForecast {
  public:
   template <class T>
-  HierarchyOutlook(const AmgOptions& options, const CsrView<T>& matrix, const MatrixStatistics& facts)
+  HierarchyForecast(const AmgOptions& options, const CsrView<T>& matrix, const MatrixStatistics& facts)
       : element_(sizeof(T)), nnz_(facts.nnz), sweeps_(sweeps_of(options)) {
     const double neighbours = support::strong_neighbours(matrix, options.strength_threshold);
     for (const support::PredictedLevel& level : support::predict_amg(facts, neighbours, options).levels) {
@@ -119,11 +119,11 @@ class HierarchyOutlook {
 /// A device sets up the whole hierarchy of a GPU; hosts share one, which is no memory of theirs.
 template <class T>
 void add_multigrid(const RunSettings& settings, const CsrView<T>& matrix, const MatrixStatistics& facts,
-                   const DeviceGroup& group, std::vector<DeviceOutlook>& devices) {
-  const HierarchyOutlook hierarchy(settings.precond.amg, matrix, facts);
+                   const DeviceGroup& group, std::vector<DeviceForecast>& devices) {
+  const HierarchyForecast hierarchy(settings.precond.amg, matrix, facts);
   const std::uint64_t whole =
       matrix.row_offsets.size_bytes() + matrix.columns.size_bytes() + matrix.values.size_bytes();
-  for (DeviceOutlook& device : devices) {
+  for (DeviceForecast& device : devices) {
     device.precond_bytes = hierarchy.of(device.share, group.has_peer_access());
     if (group.device(0).is_host()) continue;
     // And the products of the coarser levels beside it.
@@ -131,13 +131,13 @@ void add_multigrid(const RunSettings& settings, const CsrView<T>& matrix, const 
   }
 }
 
-[[nodiscard]] std::string fit_text(const DeviceOutlook& device, bool is_limited) {
+[[nodiscard]] std::string fit_text(const DeviceForecast& device, bool is_limited) {
   if (device.available_bytes == 0) return "whether it fits is not known before";
   return fmt::format("{} {}: {}", size_text(device.available_bytes), is_limited ? "allowed by --mem-limit" : "free",
                      device.fits() ? "it fits" : "it does not fit");
 }
 
-[[nodiscard]] std::string parts_text(const DeviceOutlook& device) {
+[[nodiscard]] std::string parts_text(const DeviceForecast& device) {
   std::string text =
       fmt::format("matrix {}, plan {}, halo {}, vectors {}", size_text(device.share.matrix_bytes),
                   size_text(device.plan_bytes), size_text(device.halo_bytes), size_text(device.vector_bytes));
@@ -149,16 +149,16 @@ void add_multigrid(const RunSettings& settings, const CsrView<T>& matrix, const 
 }  // namespace
 
 template <class T>
-std::vector<DeviceOutlook> outlook_of_devices(const RunSettings& settings, const CsrView<T>& matrix,
-                                              const MatrixStatistics& facts, const Partition& partition,
-                                              const DeviceGroup& group) {
-  std::vector<DeviceOutlook> devices =
+std::vector<DeviceForecast> forecast_of_devices(const RunSettings& settings, const CsrView<T>& matrix,
+                                                const MatrixStatistics& facts, const Partition& partition,
+                                                const DeviceGroup& group) {
+  std::vector<DeviceForecast> devices =
       devices_of(group, device_shares(matrix, partition), settings.machine.memory_limit_bytes);
   const Device kind = group.device(0);
   const SpmvAlgorithm algorithm = settings.spmv.algorithm;
   const std::size_t value = matrix.is_pattern() ? 0 : sizeof(T);
   const double products = method_info(settings.method.iterative().value_or(IterativeMethod::cg)).products_with_a;
-  for (DeviceOutlook& device : devices) {
+  for (DeviceForecast& device : devices) {
     const DeviceShare& share = device.share;
     device.plan_bytes = plan_bytes(kind, algorithm, share.rows, share.nnz - share.halo_nnz, value) +
                         plan_bytes(kind, algorithm, share.boundary_rows, share.halo_nnz, value);
@@ -177,12 +177,12 @@ std::vector<DeviceOutlook> outlook_of_devices(const RunSettings& settings, const
 }
 
 template <class T>
-std::vector<DeviceOutlook> outlook_of_devices(const PageRankSettings& settings, const TransitionMatrix<T>& transition,
-                                              const Partition& partition, const DeviceGroup& group) {
-  std::vector<DeviceOutlook> devices =
+std::vector<DeviceForecast> forecast_of_devices(const PageRankSettings& settings, const TransitionMatrix<T>& transition,
+                                                const Partition& partition, const DeviceGroup& group) {
+  std::vector<DeviceForecast> devices =
       devices_of(group, rank_shares(transition, partition), settings.machine.memory_limit_bytes);
   const std::size_t value = transition.in_links()->is_pattern() ? 0 : sizeof(T);
-  for (DeviceOutlook& device : devices) {
+  for (DeviceForecast& device : devices) {
     const DeviceShare& share = device.share;
     device.plan_bytes = plan_bytes(group.device(0), settings.pagerank.spmv.algorithm, share.rows, share.nnz, value);
     device.passing_bytes = device.plan_bytes;
@@ -196,15 +196,15 @@ std::vector<DeviceOutlook> outlook_of_devices(const PageRankSettings& settings, 
   return devices;
 }
 
-void require_devices_hold(const std::vector<DeviceOutlook>& devices) {
-  for (const DeviceOutlook& device : devices) {
+void require_devices_hold(const std::vector<DeviceForecast>& devices) {
+  for (const DeviceForecast& device : devices) {
     if (!device.fits()) throw OutOfMemory(device.bytes(), device.available_bytes, "the share of " + device.device);
   }
 }
 
-std::string outlook_lines(const std::vector<DeviceOutlook>& devices, bool is_limited) {
+std::string device_forecast_lines(const std::vector<DeviceForecast>& devices, bool is_limited) {
   std::string text;
-  for (const DeviceOutlook& device : devices) {
+  for (const DeviceForecast& device : devices) {
     const DeviceShare& share = device.share;
     std::string halo = "no halo";
     if (share.halo > 0) {
@@ -220,9 +220,9 @@ std::string outlook_lines(const std::vector<DeviceOutlook>& devices, bool is_lim
   return text;
 }
 
-Json outlook_json(const std::vector<DeviceOutlook>& devices) {
+Json device_forecast_json(const std::vector<DeviceForecast>& devices) {
   Json json = Json::array();
-  for (const DeviceOutlook& device : devices) {
+  for (const DeviceForecast& device : devices) {
     const DeviceShare& share = device.share;
     json.push_back({{"device", device.device},
                     {"first_row", share.first_row},
@@ -247,13 +247,13 @@ Json outlook_json(const std::vector<DeviceOutlook>& devices) {
   return json;
 }
 
-template std::vector<DeviceOutlook> outlook_of_devices(const RunSettings&, const CsrView<float>&,
-                                                       const MatrixStatistics&, const Partition&, const DeviceGroup&);
-template std::vector<DeviceOutlook> outlook_of_devices(const RunSettings&, const CsrView<double>&,
-                                                       const MatrixStatistics&, const Partition&, const DeviceGroup&);
-template std::vector<DeviceOutlook> outlook_of_devices(const PageRankSettings&, const TransitionMatrix<float>&,
-                                                       const Partition&, const DeviceGroup&);
-template std::vector<DeviceOutlook> outlook_of_devices(const PageRankSettings&, const TransitionMatrix<double>&,
-                                                       const Partition&, const DeviceGroup&);
+template std::vector<DeviceForecast> forecast_of_devices(const RunSettings&, const CsrView<float>&,
+                                                         const MatrixStatistics&, const Partition&, const DeviceGroup&);
+template std::vector<DeviceForecast> forecast_of_devices(const RunSettings&, const CsrView<double>&,
+                                                         const MatrixStatistics&, const Partition&, const DeviceGroup&);
+template std::vector<DeviceForecast> forecast_of_devices(const PageRankSettings&, const TransitionMatrix<float>&,
+                                                         const Partition&, const DeviceGroup&);
+template std::vector<DeviceForecast> forecast_of_devices(const PageRankSettings&, const TransitionMatrix<double>&,
+                                                         const Partition&, const DeviceGroup&);
 
 }  // namespace tessera::cli
