@@ -116,7 +116,8 @@ class HierarchyForecast {
   std::vector<Level> levels_;
 };
 
-/// A device sets up the whole hierarchy of a GPU; hosts share one, which is no memory of theirs.
+/// At most what a GPU needs that sets up the whole: those that reach each other hold less of the finer levels. Hosts
+/// share one set-up, which is no memory of theirs.
 template <class T>
 void add_multigrid(const RunSettings& settings, const CsrView<T>& matrix, const MatrixStatistics& facts,
                    const DeviceGroup& group, std::vector<DeviceForecast>& devices) {

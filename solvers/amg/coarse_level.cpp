@@ -126,7 +126,7 @@ std::shared_ptr<const Csr<T>> AmgSetup<T>::multiply_galerkin(std::size_t level) 
                        galerkin_rows(*here.r, *here.a, *here.p, own.first, own.last, product_options(device_)));
   }
   const auto a_p = kept.a_p.multiply(here.a, here.p, keeps_structures());
-  const auto next = kept.r_ap.multiply(here.r, a_p, keeps_structures());
+  auto next = kept.r_ap.multiply(here.r, a_p, keeps_structures());
   level_rows_ = whole_level(next->view());
   return next;
 }

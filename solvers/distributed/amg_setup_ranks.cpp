@@ -153,6 +153,7 @@ Csr<T> GpuSetupRanks<T>::gather(const Csr<T>& own, const RowRange& range) {
       rank_, FormedRows<T>{own.rows(), own.nnz(), own.row_offsets().data(), own.columns().data(), own.values().data()},
       std::span(formed));
   std::vector<SizeOfRank> sizes;
+  sizes.reserve(static_cast<std::size_t>(size()));
   index_t rows = 0;
   for (const FormedRows<T>& each : formed) {
     sizes.push_back({each.rows, each.nnz});
@@ -221,6 +222,7 @@ Csr<T> GpuSetupRanks<T>::gather_finest(const RowRange& range) {
   std::vector<SplitRows> split(static_cast<std::size_t>(size()));
   communicator().gather(rank_, split_rows(product_.local()), std::span(split));
   std::vector<SizeOfRank> sizes;
+  sizes.reserve(static_cast<std::size_t>(size()));
   for (const SplitRows& each : split) sizes.push_back({each.rows, each.nnz});
   const auto begin_of = [&](int rank, index_t row, offset_t* to) {
     fused::transform_reduce(
