@@ -59,9 +59,9 @@ class RowExchange {
 
   [[nodiscard]] virtual int number() const noexcept = 0;
   [[nodiscard]] virtual Communicator& communicator() const = 0;
-  /// The elements of others within `reach` rows of this rank's. Collective; waits. \param values one per row, of
+  /// The elements of others within `distance` rows of this rank's. Collective; waits. \param values one per row, of
   /// `element_bytes`, a multiple of 4; this rank has those of its part
-  virtual void exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t reach) = 0;
+  virtual void exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t distance) = 0;
 
   /// The elements that the others have.
   template <class E>
@@ -70,34 +70,34 @@ class RowExchange {
   }
 };
 
-/// Rows beside its own that a rank holds, in reaches of A. Members of its aggregates lie up to two away, or three where
-/// some join late; R reaches one further and A P two.
-inline constexpr int held_reaches = 6;
+/// Rows beside its own that a rank holds, in bandwidths of A. Members of its aggregates lie up to two away, or three
+/// where some join late, columns of R one further and those of A P two.
+inline constexpr int held_bandwidths = 6;
 
 /// Collective calls are made by all ranks of a level, in the same order; where one rank has all rows they do nothing.
 ///
 /// An operation that makes an element per row from those of its columns is right on rows with right neighbours alone:
-/// after an exchange within steps_of_exchange, then on one reach less each time. So ranks repeat some work of each
+/// after an exchange within steps_of_exchange, then on one bandwidth less each time. So ranks repeat some work of each
 /// other instead of exchanging after every operation (J. Demmel, M. Hoemmen, M. Mohiyuddin, K. Yelick, Avoiding
 /// Communication in Sparse Matrix Computations, IPDPS 2008).
 struct LevelRows {
   /// Operations in turn after an exchange whose results are right on own rows.
-  static constexpr int steps_of_exchange = held_reaches - 1;
+  static constexpr int steps_of_exchange = held_bandwidths - 1;
 
   index_t rows = 0;  ///< of the level
   offset_t nnz = 0;  ///< of the level
   RowRange own;
-  index_t reach = 0;             ///< largest distance of an entry of A from the diagonal
+  index_t bandwidth = 0;         ///< largest distance of an entry of A from the diagonal
   RowExchange* ranks = nullptr;  ///< null: one rank has all rows
   const Partition* partition = nullptr;
 
   [[nodiscard]] bool is_shared() const noexcept { return ranks != nullptr; }
-  /// Own rows and those within so many reaches of them.
-  [[nodiscard]] RowRange beside(int reaches) const noexcept {
-    return is_shared() ? widened(own, std::int64_t{reach} * reaches, rows) : own;
+  /// Own rows and those within so many bandwidths of them.
+  [[nodiscard]] RowRange beside(int bandwidths) const noexcept {
+    return is_shared() ? widened(own, std::int64_t{bandwidth} * bandwidths, rows) : own;
   }
   /// Of A.
-  [[nodiscard]] RowRange held() const noexcept { return beside(held_reaches); }
+  [[nodiscard]] RowRange held() const noexcept { return beside(held_bandwidths); }
   /// Rows whose columns all are among those held: of A_f.
   [[nodiscard]] RowRange with_columns() const noexcept { return beside(steps_of_exchange); }
   /// \param entries of the matrix that the operation runs on, over all ranks
@@ -110,7 +110,7 @@ struct LevelRows {
   void exchange(std::span<E> values) const {
     if (!is_shared()) return;
     const std::int64_t most = std::numeric_limits<index_t>::max();
-    const auto within = static_cast<index_t>(std::min(most, std::int64_t{reach} * steps_of_exchange));
+    const auto within = static_cast<index_t>(std::min(most, std::int64_t{bandwidth} * steps_of_exchange));
     ranks->exchange(values.data(), sizeof(E), *partition, within);
   }
   template <class E>

@@ -90,9 +90,9 @@ class AmgSetup {
   /// A of a level that ranks have formed, as far as this one holds it.
   [[nodiscard]] std::shared_ptr<const Csr<T>> gather_finest();
   [[nodiscard]] std::shared_ptr<const Csr<T>> gather_rows(std::size_t level, const Csr<T>& own);
-  /// \param reach of A, asked for if ranks may share the level
-  template <class Reach>
-  void find_rows(std::size_t level, offset_t nnz, const Reach& reach);
+  /// \param bandwidth of A, asked for if ranks may share the level
+  template <class FindBandwidth>
+  void find_rows(std::size_t level, offset_t nnz, const FindBandwidth& bandwidth);
   MeasuredRows<T> measure(std::size_t level);
   [[nodiscard]] MeasuredRows<T> measure_held(std::size_t level);
   void require_fit(std::size_t level, const MeasuredRows<T>& rows) const;

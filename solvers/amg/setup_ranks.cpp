@@ -9,9 +9,9 @@
 
 namespace tessera::detail {
 
-/// The rank's rows of R have entries in rows of P within a reach of the members of its aggregates; A in these rows has
-/// columns within another one.
-RowRange rows_of_prolongator(const Device& device, const Aggregates& aggregates, index_t rows, index_t reach,
+/// The rank's rows of R have entries in rows of P within a bandwidth of the members of its aggregates; A in these rows
+/// has columns within another one.
+RowRange rows_of_prolongator(const Device& device, const Aggregates& aggregates, index_t rows, index_t bandwidth,
                              RowRange fine, RowRange coarse, index_t vectors) {
   const std::int64_t nodes = aggregates.of_row.size();
   const IndexRange members = fused::transform_reduce(device, nodes,
@@ -20,8 +20,8 @@ RowRange rows_of_prolongator(const Device& device, const Aggregates& aggregates,
                                                                .last = (coarse.last + vectors - 1) / vectors});
   if (members.most < 0) return fine;
   const std::int64_t block = rows / nodes;
-  const std::int64_t first = members.least * block - 2 * std::int64_t{reach};
-  const std::int64_t last = (members.most + 1) * block + 2 * std::int64_t{reach};
+  const std::int64_t first = members.least * block - 2 * std::int64_t{bandwidth};
+  const std::int64_t last = (members.most + 1) * block + 2 * std::int64_t{bandwidth};
   return {static_cast<index_t>(std::clamp<std::int64_t>(first, 0, fine.first)),
           static_cast<index_t>(std::clamp<std::int64_t>(last, fine.last, rows))};
 }

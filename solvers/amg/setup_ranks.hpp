@@ -29,7 +29,7 @@ class SetupRanks : public RowExchange {
   /// The finest A, of which each rank has its rows: entries of all, largest distance of one from the diagonal, and rows
   /// as gather(). Collective; waits.
   [[nodiscard]] virtual offset_t finest_nnz() = 0;
-  [[nodiscard]] virtual index_t finest_reach() = 0;
+  [[nodiscard]] virtual index_t finest_bandwidth() = 0;
   [[nodiscard]] virtual Csr<T> gather_finest(const RowRange& range) = 0;
 
   /// Levels with fewer rows are formed by every rank as a whole.
@@ -50,7 +50,7 @@ class SetupRanks : public RowExchange {
     return {partition(level).first_row(this->number()), partition(level).first_row(this->number() + 1)};
   }
   /// Largest distance of entries from the diagonal, over all ranks. Collective; waits. \param own rows from `first` on
-  [[nodiscard]] index_t reach(const Csr<T>& own, index_t first) const;
+  [[nodiscard]] index_t bandwidth(const Csr<T>& own, index_t first) const;
   /// Whether a level may be shared out, before its aggregates are known.
   [[nodiscard]] bool may_share(index_t rows) const { return shares(rows, partition(0).parts()); }
   /// Whether a level is shared out: large enough, and every rank gets a row of the next.
@@ -129,13 +129,13 @@ struct PlaceOffsets {
 };
 
 /// Rows of P that a rank needs, within those that it has: for its own rows of the fine level, and for the rows of
-/// R (A P) that it forms. O(nodes) \param rows of the fine level \param reach of its A \param fine, coarse the rows
+/// R (A P) that it forms. O(nodes) \param rows of the fine level \param bandwidth of its A \param fine, coarse the rows
 /// that the rank has of both levels \param vectors coarse rows per aggregate
 [[nodiscard]] RowRange rows_of_prolongator(const Device& device, const Aggregates& aggregates, index_t rows,
-                                           index_t reach, RowRange fine, RowRange coarse, index_t vectors);
+                                           index_t bandwidth, RowRange fine, RowRange coarse, index_t vectors);
 
 template <class T>
-index_t SetupRanks<T>::reach(const Csr<T>& own, index_t first) const {
+index_t SetupRanks<T>::bandwidth(const Csr<T>& own, index_t first) const {
   const IndexRange of_rank = fused::transform_reduce(
       own.device(), own.rows(),
       Bandwidth{.offsets = own.row_offsets().data(), .columns = own.columns().data(), .first = first});

@@ -10,13 +10,13 @@ namespace tessera::detail {
 /// The rows of a level that this rank works on. Where what it holds beside its own does not suffice, take_all_rows()
 /// follows.
 template <class T>
-template <class Reach>
-void AmgSetup<T>::find_rows(std::size_t level, offset_t nnz, const Reach& reach) {
+template <class FindBandwidth>
+void AmgSetup<T>::find_rows(std::size_t level, offset_t nnz, const FindBandwidth& bandwidth) {
   const Partition& partition = ranks_->partition(level);
   const index_t rows = partition.rows();
   level_rows_ = {.rows = rows, .nnz = nnz, .own = {0, rows}};
   if (!ranks_->may_share(rows) || is_last(level, rows)) return;
-  level_rows_.reach = reach();
+  level_rows_.bandwidth = bandwidth();
   if (!filters_) return;
   level_rows_.own = ranks_->rows(level);
   level_rows_.ranks = ranks_;
@@ -25,14 +25,14 @@ void AmgSetup<T>::find_rows(std::size_t level, offset_t nnz, const Reach& reach)
 
 template <class T>
 std::shared_ptr<const Csr<T>> AmgSetup<T>::gather_finest() {
-  find_rows(0, ranks_->finest_nnz(), [this] { return ranks_->finest_reach(); });
+  find_rows(0, ranks_->finest_nnz(), [this] { return ranks_->finest_bandwidth(); });
   return std::make_shared<const Csr<T>>(ranks_->gather_finest(level_rows_.held()));
 }
 
 template <class T>
 std::shared_ptr<const Csr<T>> AmgSetup<T>::gather_rows(std::size_t level, const Csr<T>& own) {
   find_rows(level, ranks_->communicator().sum(ranks_->number(), own.nnz()),
-            [&] { return ranks_->reach(own, ranks_->rows(level).first); });
+            [&] { return ranks_->bandwidth(own, ranks_->rows(level).first); });
   return std::make_shared<const Csr<T>>(ranks_->gather(own, level_rows_.held()));
 }
 
@@ -60,7 +60,7 @@ void AmgSetup<T>::share_next_level(std::size_t level) {
   ++shared_levels_;
   const RowRange own = ranks_->rows(level);
   prolongator_rows_ =
-      rows_of_prolongator(device_, aggregates, rows, level_rows_.reach, own, ranks_->rows(level + 1), vectors);
+      rows_of_prolongator(device_, aggregates, rows, level_rows_.bandwidth, own, ranks_->rows(level + 1), vectors);
 }
 
 template std::shared_ptr<const Csr<float>> AmgSetup<float>::gather_finest();

@@ -177,15 +177,15 @@ void GpuSetupRanks<T>::coarsen(const Aggregates& aggregates, index_t block, inde
 }
 
 template <class T>
-void GpuSetupRanks<T>::exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t reach) {
+void GpuSetupRanks<T>::exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t distance) {
   const Device here = group_.device(rank_);
   const Stopwatch watch = begin();
   std::vector<const std::uint32_t*> all(static_cast<std::size_t>(size()));
   auto* const own = static_cast<std::uint32_t*>(values);
   communicator().template gather<const std::uint32_t*>(rank_, own, std::span(all));
   const auto words = static_cast<std::int64_t>(element_bytes / sizeof(std::uint32_t));
-  const std::int64_t first = std::int64_t{partition.first_row(rank_)} - reach;
-  const std::int64_t last = std::int64_t{partition.first_row(rank_ + 1)} + reach;
+  const std::int64_t first = std::int64_t{partition.first_row(rank_)} - distance;
+  const std::int64_t last = std::int64_t{partition.first_row(rank_ + 1)} + distance;
   for (int other = 0; other < size(); ++other) {
     if (other == rank_) continue;
     const std::int64_t begin = words * std::max<std::int64_t>(first, partition.first_row(other));
@@ -208,8 +208,8 @@ offset_t GpuSetupRanks<T>::finest_nnz() {
 }
 
 template <class T>
-index_t GpuSetupRanks<T>::finest_reach() {
-  const index_t own = reach_of_split(product_.local(), this->rows(0).first);
+index_t GpuSetupRanks<T>::finest_bandwidth() {
+  const index_t own = bandwidth_of_split(product_.local(), this->rows(0).first);
   return communicator().sum(rank_, IndexRange{.most = own}).most;
 }
 

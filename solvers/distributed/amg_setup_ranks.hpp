@@ -31,9 +31,9 @@ class GpuSetupRanks : public SetupRanks<T> {
 
   [[nodiscard]] int number() const noexcept override { return rank_; }
   [[nodiscard]] Communicator& communicator() const override { return *group_.impl()->communicator; }
-  void exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t reach) override;
+  void exchange(void* values, std::size_t element_bytes, const Partition& partition, index_t distance) override;
   [[nodiscard]] offset_t finest_nnz() override;
-  [[nodiscard]] index_t finest_reach() override;
+  [[nodiscard]] index_t finest_bandwidth() override;
   [[nodiscard]] Csr<T> gather_finest(const RowRange& range) override;
   [[nodiscard]] index_t least_rows() const noexcept override { return least_rows_; }
   [[nodiscard]] const Partition& partition(std::size_t level) const override { return partitions_[level]; }

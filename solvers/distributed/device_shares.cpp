@@ -146,7 +146,7 @@ void require_fit(const CsrView<T>& matrix, const Partition& partition) {
   return (rows + 1) * sizeof(offset_t) + nnz * (sizeof(index_t) + value);
 }
 
-/// Two blocks, the list of boundary rows, the halo and its product.
+/// Two blocks, the lists of boundary rows and of columns of the halo, the halo and its product.
 template <class T>
 void add_bytes_of_rows(std::size_t value, std::uint64_t gathered, DeviceShare& share) {
   const auto rows = static_cast<std::uint64_t>(share.rows);
@@ -155,7 +155,8 @@ void add_bytes_of_rows(std::size_t value, std::uint64_t gathered, DeviceShare& s
   share.matrix_bytes = csr_bytes(rows, static_cast<std::uint64_t>(share.nnz - share.halo_nnz), value);
   if (halo > 0) share.matrix_bytes += csr_bytes(boundary, static_cast<std::uint64_t>(share.halo_nnz), value);
   share.matrix_bytes += boundary * sizeof(index_t);
-  share.halo_bytes = (halo + boundary) * sizeof(T) + gathered * (sizeof(index_t) + 2 * sizeof(T));
+  share.halo_bytes =
+      (halo + boundary) * sizeof(T) + halo * sizeof(index_t) + gathered * (sizeof(index_t) + 2 * sizeof(T));
   share.peer_bytes = halo * word_bytes + static_cast<std::uint64_t>(share.sent) * sizeof(index_t) + peer_sums_bytes;
 }
 

@@ -34,7 +34,7 @@ SplitRows split_rows(const LocalMatrix<T>& local) {
 }
 
 template <class T>
-index_t reach_of_split(const LocalMatrix<T>& local, index_t first_row) {
+index_t bandwidth_of_split(const LocalMatrix<T>& local, index_t first_row) {
   const Device device = local.boundary_rows.device();
   const CsrView<T> own = local.diagonal.matrix();
   IndexRange range = fused::transform_reduce(
@@ -113,8 +113,8 @@ void join_rows(const LocalMatrix<T>& local, index_t first_row, index_t* columns,
 
 template SplitRows split_rows(const LocalMatrix<float>&);
 template SplitRows split_rows(const LocalMatrix<double>&);
-template index_t reach_of_split(const LocalMatrix<float>&, index_t);
-template index_t reach_of_split(const LocalMatrix<double>&, index_t);
+template index_t bandwidth_of_split(const LocalMatrix<float>&, index_t);
+template index_t bandwidth_of_split(const LocalMatrix<double>&, index_t);
 template void join_rows(const LocalMatrix<float>&, index_t, index_t*, float*);
 template void join_rows(const LocalMatrix<double>&, index_t, index_t*, double*);
 

@@ -147,7 +147,7 @@ template <class T>
 
 /// Largest distance of an entry from the diagonal. O(rows); waits. \param first_row of the rank
 template <class T>
-[[nodiscard]] index_t reach_of_split(const LocalMatrix<T>& local, index_t first_row);
+[[nodiscard]] index_t bandwidth_of_split(const LocalMatrix<T>& local, index_t first_row);
 
 /// Columns and values of own rows, on the device of the rank. O(nnz), and log(boundary rows) per entry between the
 /// first and the last boundary row. Waits. \param columns, values split_rows().nnz elements; no values for a pattern

@@ -87,12 +87,12 @@ TEST_F(SeveralGpusAmgSetup, RowsOfProlongatorsForARank) {
     const detail::Aggregates there{found.of_row.to(gpu()), found.count, found.without, found.rounds};
     const Partition fine = uneven(a.rows(), 3);
     const Partition coarse = detail::partition_of_coarse(fine, found.of_row, 1, found.count, p.cols());
-    const index_t reach = nx;
+    const index_t bandwidth = nx;
     for (int rank = 0; rank < 3; ++rank) {
       const detail::RowRange own{fine.first_row(rank), fine.first_row(rank + 1)};
       const detail::RowRange next{coarse.first_row(rank), coarse.first_row(rank + 1)};
-      const detail::RowRange rows = detail::rows_of_prolongator(Device{}, found, a.rows(), reach, own, next, 1);
-      EXPECT_EQ(rows, detail::rows_of_prolongator(gpu(), there, a.rows(), reach, own, next, 1));
+      const detail::RowRange rows = detail::rows_of_prolongator(Device{}, found, a.rows(), bandwidth, own, next, 1);
+      EXPECT_EQ(rows, detail::rows_of_prolongator(gpu(), there, a.rows(), bandwidth, own, next, 1));
       detail::RowRange needed = own;
       for (index_t i = 0; i < a.rows(); ++i) {
         const auto columns = [](const Csr<double>& m, index_t row) {
