@@ -24,8 +24,6 @@ template struct TransformReduce<CopyElements<index_t>>;
 template struct TransformReduce<CopyElements<offset_t>>;
 template struct TransformReduce<FillOffsets>;
 template struct TransformReduce<CopyElements<std::uint32_t>>;
-template struct TransformReduce<CopyElements<float>>;
-template struct TransformReduce<CopyElements<double>>;
 template struct TransformReduce<MisStart>;
 template struct TransformReduce<AddBefore>;
 template struct TransformReduce<MarkRoots>;

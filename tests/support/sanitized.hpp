@@ -1,5 +1,5 @@
 /// \file
-/// Whether the program under test is built with sanitizers, which take memory and time of their own.
+/// Sanitizers: whether the program under test is built with them; they take memory and time of their own.
 #pragma once
 
 namespace tessera::testing {
