@@ -5,6 +5,7 @@
 ///   bench_mixed_precision_cuda --problems "poisson2d:1000;poisson3d:100" --matrix bcsstk16.mtx.gz
 #include "bench/report.hpp"
 #include "bench/solver_problems.hpp"
+#include "bench/uneven_scaling.hpp"
 #include "core/stopwatch.hpp"
 #include "tessera/context.hpp"
 #include "tessera/error.hpp"
@@ -18,7 +19,6 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -152,22 +152,6 @@ template <class T>
   GeneratorSpec spec = parse_generator(has_points ? name.substr(0, name.size() - suffix.size()) : name);
   if (has_points) spec.parameters["points"] = 27;
   return generate<double>(spec, ValueStorage::weighted);
-}
-
-/// D A D with a diagonal D of random numbers from 1/2 to 2: rows no longer repeat.
-[[nodiscard]] Csr<double> scaled_unevenly(const Csr<double>& matrix) {
-  std::mt19937_64 generator(42);
-  std::uniform_real_distribution<double> exponent(-1.0, 1.0);
-  std::vector<double> d(static_cast<std::size_t>(matrix.rows()));
-  for (double& entry : d) entry = std::exp2(exponent(generator));
-  const CsrView<double> a = matrix.view();
-  std::vector<double> values(a.values.begin(), a.values.end());
-  for (std::size_t i = 0; i < d.size(); ++i) {
-    for (auto k = static_cast<std::size_t>(a.row_offsets[i]); k < static_cast<std::size_t>(a.row_offsets[i + 1]); ++k) {
-      values[k] *= d[i] * d[static_cast<std::size_t>(a.columns[k])];
-    }
-  }
-  return matrix.with_values(Array<double>::copy_of(values));
 }
 
 bool run(const Settings& settings) {

@@ -1,5 +1,6 @@
 #include "bench/solver_problems.hpp"
 
+#include "bench/uneven_scaling.hpp"
 #include "bench/zoo.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/matrix_market.hpp"
@@ -56,6 +57,14 @@ GeneratorSpec spec_of(const std::string& name, double scale) {
   return parse_generator(name);
 }
 
+/// "lap2d:uneven" is lap2d scaled unevenly.
+Csr<double> system_of(const std::string& name, double scale) {
+  constexpr std::string_view suffix = ":uneven";
+  if (!name.ends_with(suffix)) return generate<double>(spec_of(name, scale), ValueStorage::weighted);
+  const GeneratorSpec spec = spec_of(name.substr(0, name.size() - suffix.size()), scale);
+  return scaled_unevenly(generate<double>(spec, ValueStorage::weighted));
+}
+
 /// A zoo family at its full size times the scale, any other text as it says.
 GeneratorSpec graph_spec_of(const std::string& name, double scale) {
   GeneratorSpec spec = parse_generator(name);
@@ -109,8 +118,7 @@ std::vector<SolverProblem> systems(const SolverBenchSettings& settings, const Na
   std::vector<SolverProblem> problems;
   for (const std::string& name : settings.problems.empty() ? standard : settings.problems) {
     if (name == no_names) continue;
-    const GeneratorSpec spec = spec_of(name, settings.scale);
-    problems.push_back({name, [spec] { return generate<double>(spec, ValueStorage::weighted); }});
+    problems.push_back({name, [name, scale = settings.scale] { return system_of(name, scale); }});
   }
   if (names_only(settings.problems, settings)) return problems;
   for (const fs::path& file : files_of(settings, real_systems())) {

@@ -202,7 +202,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--problems", settings.problems,
                  "Systems of krylov and converge: lap2d, fem3d, convdiff3d or generators such as "
-                 "poisson2d:300, separated by semicolons; or none")
+                 "poisson2d:300, with :uneven behind it scaled by random numbers from both sides, separated by "
+                 "semicolons; or none")
       ->delimiter(';');
   app.add_option("--graphs", settings.graphs,
                  "Graphs of pagerank: generators such as rmat, web, road:1e6, separated by semicolons; or none")
