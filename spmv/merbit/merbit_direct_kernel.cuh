@@ -10,7 +10,7 @@
 
 namespace tessera::cuda {
 
-/// The loads of a warp: they begin with the tile, or with the aligned group of Width nonzeros in which it begins.
+/// The loads of a warp: they begin with the aligned group of nonzeros in which the tile begins.
 template <class V, class Column = index_t>
 struct LoadWindow {
   const Column* columns;
@@ -23,7 +23,7 @@ struct LoadWindow {
 template <int Width, class V, class Column>
 [[nodiscard]] __device__ inline LoadWindow<V, Column> load_window(const MatrixArrays<V, Column>& a,
                                                                   const TileSpan& tile) {
-  const int begin = static_cast<int>(tile.x & (Width - 1));
+  const int begin = static_cast<int>(tile.x & (window_alignment<Width> - 1));
   const offset_t base = tile.x - begin;
   const int end = tile.nonzeros > 0 ? begin + tile.nonzeros : 0;
   const offset_t left = a.nnz - base;
@@ -41,6 +41,11 @@ struct LoadedBatch {
 
   /// Position of the first neighbour in round `round`.
   [[nodiscard]] __device__ static int position(int round, int lane) { return (round * warp_size + lane) * Width; }
+  /// Whether neighbours from k on, of round i of this batch, are loaded: a group of which one belongs to the tile. A
+  /// tile begins in round 0.
+  [[nodiscard]] __device__ static bool is_loaded(const Window& window, int k, int i) {
+    return k < window.end && (i > 0 || k + Width > window.begin);
+  }
 
   template <class Entry>
   __device__ static void load(const Entry* from, int k, const Window& window, Entry (&to)[Width]) {
@@ -64,12 +69,12 @@ struct LoadedBatch {
       const int k = position(first + i, lane);
 #pragma unroll
       for (int j = 0; j < Width; ++j) column[i][j] = 0;
-      if (k < window.end) load(window.columns, k, window, column[i]);
+      if (is_loaded(window, k, i)) load(window.columns, k, window, column[i]);
     }
     if constexpr (!is_ones<V>) load_values(window, first, lane);
 #pragma unroll
     for (int i = 0; i < Batch; ++i) {
-      if (position(first + i, lane) >= window.end) continue;
+      if (!is_loaded(window, position(first + i, lane), i)) continue;
 #pragma unroll
       for (int j = 0; j < Width; ++j) {
         const T gathered = gather(column[i][j]);
@@ -82,7 +87,7 @@ struct LoadedBatch {
 #pragma unroll
     for (int i = 0; i < Batch; ++i) {
       const int k = position(first + i, lane);
-      if (k >= window.end) continue;
+      if (!is_loaded(window, k, i)) continue;
       V loaded[Width];
       load(window.values, k, window, loaded);
 #pragma unroll
@@ -90,12 +95,12 @@ struct LoadedBatch {
     }
   }
 
-  /// Up to Width - 1 elements past the tile are written too.
+  /// Up to Width - 1 elements before and past the tile are written too.
   __device__ void stage(const Window& window, int first, int lane, T* staged) const {
 #pragma unroll
     for (int i = 0; i < Batch; ++i) {
       const int k = position(first + i, lane);
-      if (k >= window.end) continue;
+      if (!is_loaded(window, k, i)) continue;
       if constexpr (Width == 4) {
         store_four(staged + k, Four<T>{{value[i][0], value[i][1], value[i][2], value[i][3]}});
       } else {

@@ -51,6 +51,11 @@ namespace tessera::cuda {
 /// All but `exact` use snapped tiles.
 enum class MerbitLayout { exact, scalar, vector, columns, local_columns, rows };
 
+/// Tiles begin anywhere, the loads of a warp at a multiple of so many nonzeros: then 32 neighbouring columns fill one
+/// line of the first-level cache and no sector of another. \tparam Width nonzeros per load: 1 or 4
+template <int Width>
+inline constexpr int window_alignment = Width == 1 ? 32 : 4;
+
 /// Stands for the values of a pattern matrix: every nonzero is 1, and nothing is read.
 struct Ones {};
 
@@ -69,8 +74,8 @@ struct DirectPolicy {
   static constexpr int threads = Threads;
   static constexpr int min_blocks = MinBlocks;
   static constexpr bool persistent = Persistent;
-  /// Elements staged per warp: the products of a tile, and what loads of Width bring beyond it.
-  static constexpr int staged = lanes_per_tile * Sigma + 2 * Width;
+  /// Elements staged per warp: the products of a tile, and what aligned loads of Width bring before and beyond it.
+  static constexpr int staged = lanes_per_tile * Sigma + window_alignment<Width> + Width;
 
   [[nodiscard]] static constexpr KernelFootprint footprint(int element_bytes) noexcept {
     return {Threads, MinBlocks, Threads / lanes_per_tile * staged * element_bytes};
@@ -109,8 +114,8 @@ struct ColumnsPolicy {
   static constexpr int threads = Threads;
   static constexpr int min_blocks = MinBlocks;
   static constexpr bool persistent = Persistent;
-  /// Columns staged per warp: a tile's, and the rest of the two groups of four at its ends.
-  static constexpr int room = (lanes_per_tile * Sigma + 9) / 4 * 4;
+  /// Columns staged per warp: a tile's, and what aligned loads of four bring before and beyond it.
+  static constexpr int room = (lanes_per_tile * Sigma + window_alignment<4> + 5) / 4 * 4;
   static constexpr int rounds = (room + 4 * lanes_per_tile - 1) / (4 * lanes_per_tile);
   static constexpr int dynamic_shared_bytes = Threads / lanes_per_tile * room * static_cast<int>(sizeof(index_t));
 
@@ -213,9 +218,10 @@ inline constexpr offset_t long_mean = 48;
     if (grouped < rules.spacing) rules.spacing = static_cast<int>(grouped);
     return rules;
   }
-  // Three nonzeros are lost to alignment, and a tile may begin a row early.
+  // Some nonzeros are lost to alignment, and a tile may begin a row early.
+  constexpr int lost = window_alignment<4> - 1;
   const double steps_per_nonzero = static_cast<double>(rows) / static_cast<double>(nnz) + 1.0;
-  const double fitting = (batch - 3) * steps_per_nonzero - static_cast<double>(mean < snap ? mean + 1 : snap);
+  const double fitting = (batch - lost) * steps_per_nonzero - static_cast<double>(mean < snap ? mean + 1 : snap);
   if (5 * fitting > 3 * rules.spacing && fitting < rules.spacing) rules.spacing = static_cast<int>(fitting);
   return rules;
 }
