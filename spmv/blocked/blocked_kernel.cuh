@@ -3,6 +3,7 @@
 /// their lists.
 #pragma once
 
+#include "core/cuda/async_copy.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "spmv/blocked/halo_lists.hpp"
 #include "spmv/merbit/merbit_direct_kernel.cuh"
@@ -84,7 +85,6 @@ struct LongCells {
 template <class T, int Threads>
 class ListGatherer {
   using Slots = typename SlotQuad<T>::Slots;
-  static constexpr int batch = 4;
   static constexpr int warps = Threads / warp_size;
 
  public:
@@ -103,27 +103,46 @@ class ListGatherer {
     const int most = (halos_.blocks + warps - 1) / warps;
     const int cells = most < warp_size ? most : warp_size;
     const auto warp = static_cast<int>(threadIdx.x / warp_size);
-    for (int b = warp * cells; b < halos_.blocks; b += warps * cells) gather_cells(b, cells);
+    Cell cell = load_cell(warp * cells, cells);
+    for (int b = warp * cells; b < halos_.blocks; b += warps * cells) {
+      const Cell next = load_cell(b + warps * cells, cells);
+      gather_cells(cell);
+      cell = next;
+    }
     __syncthreads();
     for (unsigned i = 0; i < long_cells_.count; ++i) {
-      copy_to_shared<Threads, batch>(slots_ + long_cells_.from[i], long_cells_.quads[i], list_ + long_cells_.to[i]);
+      const Slots* const source = slots_ + long_cells_.from[i];
+      Slots* const place = list_ + long_cells_.to[i];
+      for (auto q = static_cast<int>(threadIdx.x); q < long_cells_.quads[i]; q += Threads) {
+        begin_copy(source + q, place + q);
+      }
     }
+    wait_for_copies();
     __syncthreads();
   }
 
  private:
-  /// Up to 32 cells, by one warp as if they lay one after the other.
-  __device__ void gather_cells(int first, int cells) {
-    const auto lane = static_cast<int>(threadIdx.x % warp_size);
-    const int b = first + lane;
+  /// The cell of a lane: in quads, from where its slots are copied, where it begins in the list, and their number.
+  struct Cell {
+    std::uint32_t origin = 0;
     int begin = 0;
     int quads = 0;
-    std::uint32_t origin = 0;
-    if (lane < cells && b < halos_.blocks) {
-      begin = begins_[b] / halo_quad<T>;
-      quads = begins_[b + 1] / halo_quad<T> - begin;
-      origin = origins_[b];
-    }
+  };
+
+  /// \param first block of columns of lane 0 \param cells of the warp
+  [[nodiscard]] __device__ Cell load_cell(int first, int cells) const {
+    const auto lane = static_cast<int>(threadIdx.x % warp_size);
+    const int b = first + lane;
+    if (lane >= cells || b >= halos_.blocks) return {};
+    const int begin = begins_[b] / halo_quad<T>;
+    return {origins_[b], begin, begins_[b + 1] / halo_quad<T> - begin};
+  }
+
+  /// The cells of a warp, as if they lay one after the other.
+  __device__ void gather_cells(const Cell& cell) {
+    const auto lane = static_cast<int>(threadIdx.x % warp_size);
+    const auto [origin, begin, all_quads] = cell;
+    int quads = all_quads;
     if (quads > long_cell) {
       const unsigned place = atomicAdd(&long_cells_.count, 1u);
       long_cells_.from[place] = origin;
@@ -136,23 +155,13 @@ class ListGatherer {
     // Relative to the number of the quad among those of all cells.
     const std::uint32_t from = origin - static_cast<std::uint32_t>(ends - quads);
     const int to = begin - (ends - quads);
-    for (int base = 0; base < total; base += batch * warp_size) copy_batch(base + lane, total, ends, from, to);
-  }
-
-  __device__ void copy_batch(int first, int total, int ends, std::uint32_t from, int to) const {
-    Slots loaded[batch];
-    int place[batch];
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      const int quad = first + i * warp_size;
-      const int cell = cell_of(quad, ends);
-      const std::uint32_t source = __shfl_sync(full_warp, from, cell) + static_cast<std::uint32_t>(quad);
-      place[i] = __shfl_sync(full_warp, to, cell) + quad;
-      if (quad < total) loaded[i] = __ldcs(slots_ + source);
-    }
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      if (first + i * warp_size < total) list_[place[i]] = loaded[i];
+#pragma unroll 4
+    for (int first = 0; first < total; first += warp_size) {
+      const int quad = first + lane;
+      const int owner = cell_of(quad, ends);
+      const std::uint32_t source = __shfl_sync(full_warp, from, owner) + static_cast<std::uint32_t>(quad);
+      const int place = __shfl_sync(full_warp, to, owner) + quad;
+      if (quad < total) begin_copy(slots_ + source, list_ + place);
     }
   }
 
@@ -197,8 +206,37 @@ __device__ void prefetch_nonzeros(const MatrixArrays<V, std::uint16_t>& a, offse
   if constexpr (!is_ones<V>) prefetch_to_l2(a.values + begin, value_bytes * count);
 }
 
-/// Second phase: a segment, tile by tile, with x from its halo list. Dynamic shared memory: a halo list, and what the
-/// policy stages. \param capacity slots of a list
+/// The starts of the tiles of a segment, and where the last one ends: of the first ones in shared memory, so that no
+/// tile waits for its own.
+class SegmentTiles {
+ public:
+  /// Thread k loads start k. \param starts of the segment's tiles \param shared room for tiles_in_shared + 1
+  __device__ SegmentTiles(const TileStart* starts, int count, TileStart* shared)
+      : starts_(starts), shared_(shared), count_(count) {
+    if (has_one()) own_ = starts[threadIdx.x];
+  }
+
+  /// Once, by all threads.
+  __device__ void share() {
+    if (has_one()) shared_[threadIdx.x] = own_;
+    __syncthreads();
+  }
+  [[nodiscard]] __device__ TileStart start(int k) const { return k <= tiles_in_shared ? shared_[k] : starts_[k]; }
+
+ private:
+  [[nodiscard]] __device__ bool has_one() const {
+    const auto k = static_cast<int>(threadIdx.x);
+    return k <= tiles_in_shared && k <= count_;
+  }
+
+  const TileStart* starts_;
+  TileStart* shared_;
+  int count_;
+  TileStart own_{};
+};
+
+/// Second phase: a segment, tile by tile, with x from its halo list. Dynamic shared memory: starts of tiles, a halo
+/// list, and what the policy stages. \param capacity slots of a list
 template <class T, class V, class Epilogue>
 __global__ void __launch_bounds__(BlockedPolicy<T>::threads, 1)
     multiply_segments_kernel(MatrixArrays<V, std::uint16_t> a, SnappedTileArrays tiles, HaloArrays halos, int capacity,
@@ -210,18 +248,23 @@ __global__ void __launch_bounds__(BlockedPolicy<T>::threads, 1)
   const auto warp = static_cast<int>(threadIdx.x / warp_size);
   Epilogue epilogue(out);
   if (epilogue.is_idle()) return;
-  T* const list = reinterpret_cast<T*>(dynamic_shared_memory());
+  auto* const starts = reinterpret_cast<TileStart*>(dynamic_shared_memory());
+  T* const list = reinterpret_cast<T*>(dynamic_shared_memory() + tile_starts_bytes);
   T* const staged = list + capacity + warp * Policy::staged;
   const std::int64_t first = halos.tiles[blockIdx.x];
   const std::int64_t end = halos.tiles[blockIdx.x + 1];
   if (threadIdx.x == 0) prefetch_nonzeros(a, tiles.starts[first].x, tiles.starts[end].x);
+  const auto count = static_cast<int>(end - first);
+  SegmentTiles segment(tiles.starts + first, count, starts);
   ListGatherer<T, Policy::threads>(halos, slots, list, long_cells).gather();
+  segment.share();
   const auto gather = [list](std::uint16_t position) { return list[position]; };
+  const std::uint32_t* const words = tiles.lane_words + first * lanes_per_tile + lane;
 #pragma unroll 1
-  for (std::int64_t number = first + warp; number < end; number += warps) {
-    const TileStart start = tiles.starts[number];
-    const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
-    const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
+  for (int k = warp; k < count; k += warps) {
+    const TileStart start = segment.start(k);
+    const TileSpan tile = span_between(first + k, start, segment.start(k + 1));
+    const std::uint32_t word = __ldcs(words + k * lanes_per_tile);
     epilogue.expect(tile, lane);
     multiply_tile<T, Policy>(a, tile, start, word, gather, staged, lane, epilogue);
     __syncwarp();

@@ -5,6 +5,8 @@
 #include "core/cuda/device_limits.hpp"
 #include "core/host_device.hpp"
 #include "preprocess/lane_descriptor.hpp"
+#include "preprocess/snapped_tiles.hpp"
+#include "spmv/merbit/merbit_tuning.hpp"
 #include "tessera/types.hpp"
 
 #include <cstdint>
@@ -24,8 +26,8 @@ struct BlockedPolicyOf {
   static constexpr int width = 4;  ///< nonzeros per load
   static constexpr int batch = Batch;
   static constexpr int threads = Threads;
-  /// Elements staged per warp: the products of a tile, and what loads of `width` bring beyond it.
-  static constexpr int staged = lanes_per_tile * Sigma + 2 * width;
+  /// Elements staged per warp: the products of a tile, and what aligned loads of `width` bring before and beyond it.
+  static constexpr int staged = lanes_per_tile * Sigma + window_alignment<width> + width;
   static constexpr int staged_of_block = Threads / lanes_per_tile * staged;
 };
 
@@ -44,6 +46,7 @@ inline constexpr int halo_quad = 16 / static_cast<int>(sizeof(T));
 
 inline constexpr int long_cell = 256;  ///< in units of 16 bytes; the whole block of threads copies longer ones
 inline constexpr int most_prefetched_bytes = 128 << 10;  ///< of a segment's nonzeros, while its list is copied
+inline constexpr int tiles_in_shared = 191;              ///< of a segment, whose starts lie in shared memory
 inline constexpr int halo_threads = 1024;                ///< that copy a block of columns to halo lists
 inline constexpr int items_per_multiprocessor = 4;       ///< blocks that copy columns to halo lists
 inline constexpr int cut_threads = 1024;                 ///< that look for the end of a segment
@@ -52,6 +55,10 @@ inline constexpr int segment_offset_bits = 17;           ///< of the number of a
 inline constexpr int most_tiles_per_cut = 8;             ///< segments end after a multiple of so many tiles
 inline constexpr int static_shared_bytes = 3 << 10;      ///< for the sums of an epilogue, and counters
 inline constexpr int segments_per_strip = 8;             ///< on average: segments are looked for in strips side by side
+
+static_assert(tiles_in_shared < BlockedPolicy<float>::threads && tiles_in_shared < BlockedPolicy<double>::threads);
+/// Bytes of the starts of tiles in shared memory: one more than tiles.
+inline constexpr int tile_starts_bytes = (tiles_in_shared + 1) * static_cast<int>(sizeof(detail::TileStart));
 
 /// Sizes by which a matrix is blocked.
 struct BlockedShape {
@@ -83,7 +90,7 @@ template <class T>
   const auto shared = static_cast<int>(gpu.largest_shared_per_block) - static_shared_bytes;
   const auto whole_groups = [](int count) { return count / halo_group<T> * halo_group<T>; };
   const int column_block = whole_groups(shared / bytes);
-  const int capacity = whole_groups(shared / bytes - BlockedPolicy<T>::staged_of_block);
+  const int capacity = whole_groups((shared - tile_starts_bytes) / bytes - BlockedPolicy<T>::staged_of_block);
   BlockedShape shape{column_block < 65536 ? column_block : 65536, capacity < 65528 ? capacity : 65528, 0};
   shape.tiles_per_cut = tiles_per_cut<T>(shape.capacity);
   return shape;

@@ -110,6 +110,15 @@ TYPED_TEST(CudaBlocked, EdgesOfAMatrix) {
   this->check(matrix_of(std::vector<index_t>(900, 1), 1), shape);
 }
 
+/// Few columns, so that one segment has most tiles: starts beyond those in shared memory are read where they lie.
+TYPED_TEST(CudaBlocked, SegmentOfManyTiles) {
+  constexpr index_t rows = sizeof(TypeParam) == sizeof(double) ? 30000 : 60000;
+  static_assert(2 * rows / (lanes_per_tile * cuda::BlockedPolicy<TypeParam>::sigma) > cuda::tiles_in_shared + 1);
+  static_assert(rows < 1 << cuda::segment_offset_bits);
+  const std::vector<index_t> lengths(rows, 1);
+  this->check(testing::with_row_lengths<TypeParam>(lengths, 3, ValueStorage::weighted), this->shapes().front());
+}
+
 /// Each nonzero leads to the slot of its own column, in a list that has room for it.
 TYPED_TEST(CudaBlocked, HaloListsHoldTheColumnOfEachNonzero) {
   const Csr<TypeParam> matrix = this->scattered(ValueStorage::pattern);
