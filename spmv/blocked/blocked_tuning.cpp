@@ -30,8 +30,8 @@ struct BlockedRates {
 };
 
 [[nodiscard]] constexpr BlockedRates rates_of(bool doubles, bool pattern) noexcept {
-  if (doubles) return pattern ? BlockedRates{7.4, 20.0, 8.6, 15.0} : BlockedRates{8.4, 20.0, 10.2, 15.8};
-  return pattern ? BlockedRates{6.6, 20.0, 4.9, 6.8} : BlockedRates{7.4, 20.0, 5.6, 7.0};
+  if (doubles) return pattern ? BlockedRates{7.4, 20.0, 7.8, 9.5} : BlockedRates{8.4, 20.0, 9.2, 9.4};
+  return pattern ? BlockedRates{6.6, 20.0, 4.6, 5.6} : BlockedRates{7.4, 20.0, 5.4, 5.5};
 }
 
 }  // namespace

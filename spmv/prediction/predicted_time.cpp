@@ -67,7 +67,7 @@ struct LayoutCosts {
 };
 constexpr auto layout_costs = std::to_array<LayoutCosts>({
     {ProductLayout::merge, 2.5, {0.91, 1.61, 2.8, 0.95}, {0.9, 2.17, 4.5, 0.97}},
-    {ProductLayout::merbit, 1.0, {0.9, 1.04, 0.0, 0.94}, {0.98, 1.38, 0.0, 0.94}},
+    {ProductLayout::merbit, 1.0, {0.9, 1.04, 0.0, 0.92}, {0.98, 1.38, 0.0, 0.92}},
     {ProductLayout::csr5, 2.5, {0.95, 1.19, 9.0, 0.99}, {0.9, 1.53, 11.7, 1.02}},
     {ProductLayout::csr_vector, 1.0, {0.95, 1.1, 2.1, 1.0}, {1.12, 1.06, 1.2, 1.04}},
     {ProductLayout::tiles, 1.0, {0.9, 0.0, 37.8, 0.95}, {0.9, 0.0, 42.1, 0.79}},
@@ -75,7 +75,7 @@ constexpr auto layout_costs = std::to_array<LayoutCosts>({
     {ProductLayout::bare_patterns, 1.0, {1.05, 0.21, 2.6, 1.0}, {1.21, 0.36, 0.0, 1.2}},
     {ProductLayout::sell, 1.0, {0.9, 0.62, 3.0, 0.93}, {0.93, 0.9, 0.8, 0.99}},
     {ProductLayout::sorted_sell, 1.0, {1.0, 1.0, 2.8, 1.0}, {1.0, 1.2, 3.0, 1.0}},
-    {ProductLayout::blocked, 3.0, {1.53, 3.16, 3.6, 0.64}, {1.57, 4.71, 6.4, 1.5}},
+    {ProductLayout::blocked, 3.0, {1.6, 3.2, 1.7, 0.52}, {1.6, 4.74, 4.1, 1.0}},
     {ProductLayout::vendor_csr, 2.5, {1.19, 0.18, 6.8, 0.87}, {1.13, 1.72, 9.6, 0.86}},
     {ProductLayout::vendor_coo, 2.5, {0.98, 1.05, 3.6, 0.97}, {1.0, 0.0, 8.1, 1.04}},
 });

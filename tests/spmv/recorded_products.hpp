@@ -78,7 +78,10 @@ inline constexpr auto recorded_files = std::to_array<std::string_view>(
      "2026-11-23-h200-spmv-layouts-pattern.json", "2026-11-23-h200-spmv-layouts.json",
      "2026-11-23-h200-spmv-tiles-poor.json", "2026-11-23-h200-spmv-tiles.json", "2026-11-23-h200-spmv-unqualified.json",
      "2026-11-24-h200-spmv-blocked.json", "2026-11-24-h200-spmv-real.json", "2026-11-26-h200-spmv-measured-fp32.json",
-     "2026-11-26-h200-spmv-measured.json", "2026-11-26-h200-spmv-sorted-two-entries.json"});
+     "2026-11-26-h200-spmv-measured.json", "2026-11-26-h200-spmv-sorted-two-entries.json",
+     "2026-11-27-h200-spmv-aligned-fp32.json", "2026-11-27-h200-spmv-aligned.json"});
+/// Before that day halo lists went through registers.
+inline constexpr std::string_view first_day_of_blocked = "2026-11-27";
 
 namespace recorded {
 
@@ -150,6 +153,7 @@ inline void put_bytes(detail::ProductTraits& traits, const Json& row, offset_t n
     // Sliced ELL has no such slices any more.
     if (reason_of(row).find("jagged") != std::string::npos && chosen_of(row) == "sell") continue;
     const SpmvAlgorithm algorithm = parse_spmv_algorithm(chosen_of(row));
+    if (algorithm == SpmvAlgorithm::blocked && file < first_day_of_blocked) continue;
     if (kernel != "measured") put_bytes(matrix.promised, row, matrix.promised.nnz, true);
     if (kernel != "auto" && kernel != "measured") put_bytes(matrix.planned, row, matrix.planned.nnz, false);
     const bool has_row = std::any_of(matrix.kernels.begin(), matrix.kernels.end(),
