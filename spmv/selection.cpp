@@ -261,15 +261,19 @@ std::optional<SpmvSelection> select_host_patterns(const CsrView<T>& a, const Spm
     return std::nullopt;
   }
   if (!host::neighbours_are_alike(a)) return std::nullopt;
-  const RowListEstimate estimate = host::estimate_row_lists(a, options.device);
-  if (!estimate.promises() || estimate.named_nonzero_share < least_named_nonzeros) return std::nullopt;
-  const bool without_values = a.is_pattern() || estimate.kind == RowListKind::columns_and_values;
+  RowListEstimate estimate;
+  if (!a.is_pattern()) estimate = host::estimate_row_lists(a, RowListKind::columns_and_values, options.device);
   double own = 0.0;
-  if (!without_values) {
-    if (options.expected_applications < applications_worth_row_patterns_on_host) return std::nullopt;
-    own = host::promised_value_bytes(a);
-    if (own >= sizeof(double)) return std::nullopt;
+  if (!estimate.promises()) {
+    // Values first: their sample costs a tenth of that of rows.
+    if (!a.is_pattern()) {
+      if (options.expected_applications < applications_worth_row_patterns_on_host) return std::nullopt;
+      own = host::promised_value_bytes(a);
+      if (own >= sizeof(double)) return std::nullopt;
+    }
+    estimate = host::estimate_row_lists(a, RowListKind::columns, options.device);
   }
+  if (!estimate.promises() || estimate.named_nonzero_share < least_named_nonzeros) return std::nullopt;
   const double bytes = pattern_bytes_per_nonzero(own, static_cast<double>(a.nnz()) / static_cast<double>(a.rows));
   return SpmvSelection{
       SpmvAlgorithm::patterns,

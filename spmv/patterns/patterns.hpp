@@ -27,9 +27,10 @@ template <class T>
 [[nodiscard]] std::unique_ptr<SpmvKernel<T>> make_promised_patterns_kernel(const CsrView<T>& a,
                                                                            const SpmvOptions& options);
 
-/// What a sample of rows promises, of templates first. O(1): 8192 rows. \param a on the host
+/// What a sample of rows promises to lists of one kind. O(1): 8192 rows, or as many as show that lists cannot name
+/// enough of them; nothing is named then. \param a on the host
 template <class T>
-[[nodiscard]] RowListEstimate estimate_row_lists(const CsrView<T>& a, const Device& device);
+[[nodiscard]] RowListEstimate estimate_row_lists(const CsrView<T>& a, RowListKind kind, const Device& device);
 
 /// Whether most rows of a sample have the list of relative columns of the next row, so that they are summed side by
 /// side. O(1): 1024 rows. \param a on the host

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -39,11 +38,16 @@ class HostSteps {
     return nonzeros;
   }
 
-  [[nodiscard]] std::vector<CountedList> count_sample() const {
-    return count(sample_.count, [this](std::int64_t i) { return sample_[i]; });
+  [[nodiscard]] std::vector<CountedList> count_sample() const { return count_sample(sample_.count); }
+  /// Empty as soon as more rows than `most_unnamed` are on no list, whichever lists are chosen.
+  [[nodiscard]] std::vector<CountedList> count_sample(std::int64_t most_unnamed) const {
+    return count(
+        sample_.count, [this](std::int64_t i) { return sample_[i]; }, most_unnamed);
   }
   [[nodiscard]] std::vector<CountedList> count_exceptions() const {
-    return count(found_.exceptions.size(), [this](std::int64_t i) { return found_.exceptions[i]; });
+    const std::int64_t all = found_.exceptions.size();
+    return count(
+        all, [this](std::int64_t i) { return found_.exceptions[i]; }, all);
   }
 
   void set_lists(const std::vector<CountedList>& lists) {
@@ -87,12 +91,18 @@ class HostSteps {
 
  private:
   template <class RowOf>
-  [[nodiscard]] std::vector<CountedList> count(std::int64_t count, const RowOf& row_of) const {
+  [[nodiscard]] std::vector<CountedList> count(std::int64_t count, const RowOf& row_of,
+                                               std::int64_t most_unnamed) const {
     std::unordered_map<std::uint32_t, CountedList> by_hash;
+    std::int64_t too_long = 0;
     for (std::int64_t i = 0; i < count; ++i) {
+      if (too_long + static_cast<std::int64_t>(by_hash.size()) - most_row_lists > most_unnamed) return {};
       const index_t row = row_of(i);
       const offset_t length = source_.length(row);
-      if (length > longest_row_list) continue;
+      if (length > longest_row_list) {
+        ++too_long;
+        continue;
+      }
       const std::uint32_t hash = source_.hash(row);
       CountedList& counted =
           by_hash.try_emplace(hash, CountedList{hash, 0, row, static_cast<index_t>(length)}).first->second;
@@ -149,7 +159,8 @@ std::optional<RowListEstimate> search(const CsrView<T>& a, const Device& device,
 template <class T, bool WithValues>
 RowListEstimate estimate(const CsrView<T>& a, const Device& device) {
   const HostSteps<T, WithValues> steps(a, device);
-  const auto lists = choose_row_lists({}, steps.count_sample(), places_of(steps.kind()), steps.sampled());
+  const auto most_unnamed = static_cast<std::int64_t>((1.0 - least_named_share_of_sample) * steps.sampled()) + 1;
+  const auto lists = choose_row_lists({}, steps.count_sample(most_unnamed), places_of(steps.kind()), steps.sampled());
   return estimate_of(steps.kind(), lists, steps.sampled(), steps.sampled_nonzeros());
 }
 
@@ -170,27 +181,6 @@ RowPatterns<T> find_row_patterns(const CsrView<T>& a, const Device& device) {
 }
 
 namespace {
-
-/// As cuda::rows_may_repeat().
-template <class T>
-[[nodiscard]] bool rows_may_repeat(const CsrView<T>& a) {
-  if (a.rows <= most_screened_beginnings) return true;
-  const SampledRows sample{a.rows, std::min(a.rows, screened_rows)};
-  std::unordered_set<std::uint64_t> beginnings;
-  for (index_t i = 0; i < sample.count; ++i) {
-    const std::int64_t row = sample[i];
-    const offset_t begin = a.row_offsets.data()[row];
-    const offset_t length = a.row_offsets.data()[row + 1] - begin;
-    auto hash = static_cast<std::uint64_t>(length);
-    for (offset_t k = 0; k < std::min<offset_t>(length, screened_entries); ++k) {
-      hash = (hash ^ static_cast<std::uint64_t>(a.columns.data()[begin + k] - row)) * 0x9e3779b97f4a7c15U;
-      hash ^= hash >> 29;
-    }
-    beginnings.insert(hash);
-    if (beginnings.size() > most_screened_beginnings) return false;
-  }
-  return true;
-}
 
 /// Whether two rows that follow each other have one list of relative columns.
 template <class T>
@@ -215,13 +205,8 @@ bool neighbours_are_alike(const CsrView<T>& a) {
 }
 
 template <class T>
-RowListEstimate estimate_row_lists(const CsrView<T>& a, const Device& device) {
-  if (!rows_may_repeat(a)) return {RowListKind::columns, 0, 0, screened_rows, 0.0, 0.0};
-  if (!a.is_pattern()) {
-    const RowListEstimate templates = estimate<T, true>(a, device);
-    if (templates.promises()) return templates;
-  }
-  return estimate<T, false>(a, device);
+RowListEstimate estimate_row_lists(const CsrView<T>& a, RowListKind kind, const Device& device) {
+  return kind == RowListKind::columns ? estimate<T, false>(a, device) : estimate<T, true>(a, device);
 }
 
 template std::optional<RowListEstimate> search_row_patterns(const CsrView<float>&, RowListKind, const Device&,
@@ -232,7 +217,7 @@ template RowPatterns<float> find_row_patterns(const CsrView<float>&, const Devic
 template RowPatterns<double> find_row_patterns(const CsrView<double>&, const Device&);
 template bool neighbours_are_alike(const CsrView<float>&);
 template bool neighbours_are_alike(const CsrView<double>&);
-template RowListEstimate estimate_row_lists(const CsrView<float>&, const Device&);
-template RowListEstimate estimate_row_lists(const CsrView<double>&, const Device&);
+template RowListEstimate estimate_row_lists(const CsrView<float>&, RowListKind, const Device&);
+template RowListEstimate estimate_row_lists(const CsrView<double>&, RowListKind, const Device&);
 
 }  // namespace tessera::host

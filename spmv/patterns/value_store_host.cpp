@@ -28,7 +28,7 @@ template <class T>
     const T value = values[static_cast<std::size_t>(sampled_position(i, count, all))];
     const std::uint64_t key = dictionary_key(value);
     if (key == 0) sample.distinct = most_dictionary_values + 1;
-    keys.insert(key);
+    if (keys.size() <= most_dictionary_values) keys.insert(key);
     if (!is_float(value)) ++sample.not_as_float;
   }
   sample.distinct = std::max(sample.distinct, static_cast<int>(keys.size()));
@@ -251,8 +251,8 @@ double promised_value_bytes(const CsrView<T>& a) {
   index_t unlike = 0;
   for (index_t i = 0; i < rows.count; ++i) {
     if (!equals_mirror_image(columns, a.values.data(), rows[i], longest_row_list)) ++unlike;
+    if (unlike > most_unlike_in_sample * rows.count) return full;
   }
-  if (unlike > most_unlike_in_sample * rows.count) return full;
   const double mean = static_cast<double>(a.nnz()) / a.rows;
   return full * (mean + 1.0) / (2.0 * mean);
 }

@@ -37,6 +37,34 @@ TEST(RowLists, TheMostFrequentComeFirstAndRareOnesDoNotWidenTheTable) {
   EXPECT_EQ(choose_row_lists({}, counted, 18, 10000).size(), 2U) << "three lists of 6 places";
 }
 
+/// Of all rows or none: a sample ends as soon as lists cannot name enough of it.
+TEST(RowLists, AHostSampleNamesRowsOrGivesUp) {
+  const auto share = [](const Csr<double>& matrix, RowListKind kind) {
+    return host::estimate_row_lists(matrix.view(), kind, Device{}).named_share;
+  };
+  const Csr<double> grid = poisson2d<double>(120, 120);
+  EXPECT_EQ(share(grid, RowListKind::columns), 1.0);
+  EXPECT_EQ(share(grid, RowListKind::columns_and_values), 1.0);
+  std::vector<double> values(static_cast<std::size_t>(grid.nnz()));
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = 1.0 + static_cast<double>(k);
+  const Csr<double> uneven = grid.with_values(Array<double>::copy_of(values));
+  EXPECT_EQ(share(uneven, RowListKind::columns), 1.0);
+  EXPECT_EQ(share(uneven, RowListKind::columns_and_values), 0.0);
+  // One row in a hundred with values of its own is within what exceptions may be, one in ten is not.
+  for (const index_t every : {100, 10}) {
+    std::copy(grid.values().begin(), grid.values().end(), values.begin());
+    for (index_t row = 0; row < grid.rows(); row += every) {
+      values[static_cast<std::size_t>(grid.row_offsets()[row])] = 1.0 + row;
+    }
+    const double named = share(grid.with_values(Array<double>::copy_of(values)), RowListKind::columns_and_values);
+    if (every == 100) {
+      EXPECT_GE(named, least_named_share_of_sample);
+    } else {
+      EXPECT_LT(named, least_named_share_of_sample);
+    }
+  }
+}
+
 TEST(RowLists, ListsThatWereTakenStay) {
   const std::vector<CountedList> taken{{1, 5, 0, 3}, {2, 900, 7, 5}};
   const auto lists = choose_row_lists(taken, {{3, 7, 9, 4}, {4, 7, 8, 6}}, 8192, 100000);
