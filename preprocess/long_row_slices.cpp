@@ -15,7 +15,6 @@ namespace {
 constexpr std::uint64_t narrowest_window_bytes = std::uint64_t{1} << 17;
 constexpr std::uint64_t widest_window_bytes = std::uint64_t{1} << 19;
 
-constexpr offset_t shortest_run = 4096;  ///< nonzeros
 constexpr offset_t shortest_slice = 64;  ///< nonzeros, on average over a run
 
 /// Least number of passes over x that the long rows make together.
@@ -35,7 +34,7 @@ std::vector<Run> find_runs(const MerbitTiles& tiles) {
     const std::int64_t first = tile;
     while (tile < tiles.tiles() && tiles.is_long_row(tile)) ++tile;
     const offset_t length = tiles.tile_x[tile] - tiles.tile_x[first];
-    if (length >= shortest_run) runs.push_back({first, tile, length});
+    if (length >= shortest_sliced_run) runs.push_back({first, tile, length});
   }
   return runs;
 }
@@ -51,7 +50,7 @@ struct Windows {
   std::int64_t width;
   /// Least nonzeros of a run that is worth cutting.
   [[nodiscard]] offset_t shortest_run_worth_cutting() const noexcept {
-    return std::max(shortest_run, count * shortest_slice);
+    return std::max(shortest_sliced_run, count * shortest_slice);
   }
 };
 
@@ -104,7 +103,7 @@ void cut(std::span<const index_t> columns, const MerbitTiles& tiles, std::int64_
 LongRowTotals rows_worth_slicing(std::span<const offset_t> row_offsets, index_t cols, std::size_t element_bytes,
                                  const Device& device) {
   if (stays_in_cache(cols, element_bytes)) return {};
-  const std::int64_t candidates = rows_from(row_offsets, shortest_run, device).rows;
+  const std::int64_t candidates = rows_from(row_offsets, shortest_sliced_run, device).rows;
   if (candidates == 0) return {};
   const Windows windows = choose_windows(candidates, cols, element_bytes);
   const LongRowTotals totals = rows_from(row_offsets, windows.shortest_run_worth_cutting(), device);

@@ -40,6 +40,9 @@ struct LongRowTotals {
   }
 };
 
+/// Nonzeros of a row, or of its part between two tiles, from which slices may cut it.
+inline constexpr offset_t shortest_sliced_run = 4096;
+
 /// The rows that slices would cut, by their lengths; none where slices gain nothing, or might exceed their bound.
 /// O(rows), parallel
 /// \param element_bytes size of an entry of x

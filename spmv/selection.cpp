@@ -363,8 +363,10 @@ SpmvSelection select_for_host(const CsrView<T>& a, const SpmvOptions& options, c
   if (!refused.patterns) {
     if (std::optional<SpmvSelection> row_patterns = select_host_patterns(a, options)) return *std::move(row_patterns);
   }
-  if (std::optional<SpmvSelection> slices = select_slices(a, options)) return *std::move(slices);
   const offset_t longest = longest_row(a, options.device);
+  if (longest >= shortest_sliced_run) {
+    if (std::optional<SpmvSelection> slices = select_slices(a, options)) return *std::move(slices);
+  }
   const double percent = a.nnz() > 0 ? 100.0 * static_cast<double>(longest) / static_cast<double>(a.nnz()) : 0.0;
   if (longest * largest_row_part <= length) {
     return {
