@@ -58,11 +58,14 @@ GeneratorSpec spec_of(const std::string& name, double scale) {
 }
 
 /// "lap2d:uneven" is lap2d scaled unevenly.
-Csr<double> system_of(const std::string& name, double scale) {
+SolverProblem system_of(const std::string& name, double scale) {
   constexpr std::string_view suffix = ":uneven";
-  if (!name.ends_with(suffix)) return generate<double>(spec_of(name, scale), ValueStorage::weighted);
-  const GeneratorSpec spec = spec_of(name.substr(0, name.size() - suffix.size()), scale);
-  return scaled_unevenly(generate<double>(spec, ValueStorage::weighted));
+  const bool is_uneven = name.ends_with(suffix);
+  const GeneratorSpec spec = spec_of(is_uneven ? name.substr(0, name.size() - suffix.size()) : name, scale);
+  return {name, [spec, is_uneven] {
+            Csr<double> matrix = generate<double>(spec, ValueStorage::weighted);
+            return is_uneven ? scaled_unevenly(matrix) : std::move(matrix);
+          }};
 }
 
 /// A zoo family at its full size times the scale, any other text as it says.
@@ -118,7 +121,7 @@ std::vector<SolverProblem> systems(const SolverBenchSettings& settings, const Na
   std::vector<SolverProblem> problems;
   for (const std::string& name : settings.problems.empty() ? standard : settings.problems) {
     if (name == no_names) continue;
-    problems.push_back({name, [name, scale = settings.scale] { return system_of(name, scale); }});
+    problems.push_back(system_of(name, settings.scale));
   }
   if (names_only(settings.problems, settings)) return problems;
   for (const fs::path& file : files_of(settings, real_systems())) {

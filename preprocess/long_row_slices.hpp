@@ -40,7 +40,7 @@ struct LongRowTotals {
   }
 };
 
-/// Nonzeros of a row, or of its part between two tiles, from which slices may cut it.
+/// Least nonzeros of a run that slices cut.
 inline constexpr offset_t shortest_sliced_run = 4096;
 
 /// The rows that slices would cut, by their lengths; none where slices gain nothing, or might exceed their bound.

@@ -265,9 +265,9 @@ std::optional<SpmvSelection> select_host_patterns(const CsrView<T>& a, const Spm
   if (!a.is_pattern()) estimate = host::estimate_row_lists(a, RowListKind::columns_and_values, options.device);
   double own = 0.0;
   if (!estimate.promises()) {
-    // Values first: their sample costs a tenth of that of rows.
     if (!a.is_pattern()) {
       if (options.expected_applications < applications_worth_row_patterns_on_host) return std::nullopt;
+      // Values first: where nothing compresses them, their sample costs a tenth of that of rows.
       own = host::promised_value_bytes(a);
       if (own >= sizeof(double)) return std::nullopt;
     }
@@ -364,7 +364,7 @@ SpmvSelection select_for_host(const CsrView<T>& a, const SpmvOptions& options, c
     if (std::optional<SpmvSelection> row_patterns = select_host_patterns(a, options)) return *std::move(row_patterns);
   }
   const offset_t longest = longest_row(a, options.device);
-  if (longest >= shortest_sliced_run) {
+  if (longest >= shortest_sliced_run) {  // no shorter row is cut
     if (std::optional<SpmvSelection> slices = select_slices(a, options)) return *std::move(slices);
   }
   const double percent = a.nnz() > 0 ? 100.0 * static_cast<double>(longest) / static_cast<double>(a.nnz()) : 0.0;

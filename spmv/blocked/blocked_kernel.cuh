@@ -114,10 +114,10 @@ class ListGatherer {
       const Slots* const source = slots_ + long_cells_.from[i];
       Slots* const place = list_ + long_cells_.to[i];
       for (auto q = static_cast<int>(threadIdx.x); q < long_cells_.quads[i]; q += Threads) {
-        begin_copy(source + q, place + q);
+        begin_async_copy(source + q, place + q);
       }
     }
-    wait_for_copies();
+    wait_for_async_copies();
     __syncthreads();
   }
 
@@ -161,7 +161,7 @@ class ListGatherer {
       const int owner = cell_of(quad, ends);
       const std::uint32_t source = __shfl_sync(full_warp, from, owner) + static_cast<std::uint32_t>(quad);
       const int place = __shfl_sync(full_warp, to, owner) + quad;
-      if (quad < total) begin_copy(slots_ + source, list_ + place);
+      if (quad < total) begin_async_copy(slots_ + source, list_ + place);
     }
   }
 

@@ -25,7 +25,7 @@ struct BlockedLaunch {
     return static_cast<std::size_t>(in.halos.column_block) * sizeof(T);
   }
   [[nodiscard]] static std::size_t segment_bytes(const BlockedInput<T, V>& in) {
-    return tile_starts_bytes + static_cast<std::size_t>(in.capacity + BlockedPolicy<T>::staged_of_block) * sizeof(T);
+    return cuda::segment_bytes<T>(in.capacity);
   }
 
   /// Once, before the first launch.

@@ -69,6 +69,12 @@ struct BlockedShape {
   friend constexpr bool operator==(const BlockedShape&, const BlockedShape&) = default;
 };
 
+/// Shared memory of a block that multiplies a segment: starts of tiles, a halo list, and what is staged.
+template <class T>
+[[nodiscard]] constexpr std::size_t segment_bytes(int capacity) noexcept {
+  return tile_starts_bytes + static_cast<std::size_t>(capacity + BlockedPolicy<T>::staged_of_block) * sizeof(T);
+}
+
 /// Slots that so many tiles may need: every nonzero in a block of columns of its own.
 template <class T>
 [[nodiscard]] constexpr int most_slots_of(int tiles) noexcept {

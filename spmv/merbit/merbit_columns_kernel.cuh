@@ -21,7 +21,6 @@ __device__ inline void stage_columns(const LoadWindow<Ones>& window, index_t* st
 #pragma unroll
   for (int i = 0; i < Rounds; ++i) {
     const int k = (i * warp_size + lane) * columns_per_load;
-    if (i == 0 && k + columns_per_load <= window.begin) continue;
     if (k + columns_per_load <= window.available) {
       four[i] = load_four_once(window.columns + k);
     } else {
@@ -33,7 +32,6 @@ __device__ inline void stage_columns(const LoadWindow<Ones>& window, index_t* st
 #pragma unroll
   for (int i = 0; i < Rounds; ++i) {
     const int k = (i * warp_size + lane) * columns_per_load;
-    if (i == 0 && k + columns_per_load <= window.begin) continue;
     if (k < window.end) store_four(staged + k, four[i]);
   }
 }

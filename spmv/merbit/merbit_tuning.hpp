@@ -52,7 +52,8 @@ namespace tessera::cuda {
 enum class MerbitLayout { exact, scalar, vector, columns, local_columns, rows };
 
 /// Tiles begin anywhere, the loads of a warp at a multiple of so many nonzeros: then 32 neighbouring columns fill one
-/// line of the first-level cache and no sector of another. \tparam Width nonzeros per load: 1 or 4
+/// line of the first-level cache and no sector of another. Four per load are at 16 bytes. \tparam Width nonzeros per
+/// load: 1 or 4
 template <int Width>
 inline constexpr int window_alignment = Width == 1 ? 32 : 4;
 

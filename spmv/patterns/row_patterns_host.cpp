@@ -161,7 +161,8 @@ RowListEstimate estimate(const CsrView<T>& a, const Device& device) {
   const HostSteps<T, WithValues> steps(a, device);
   const auto most_unnamed = static_cast<std::int64_t>((1.0 - least_named_share_of_sample) * steps.sampled()) + 1;
   const auto lists = choose_row_lists({}, steps.count_sample(most_unnamed), places_of(steps.kind()), steps.sampled());
-  return estimate_of(steps.kind(), lists, steps.sampled(), steps.sampled_nonzeros());
+  const offset_t nonzeros = lists.empty() ? 0 : steps.sampled_nonzeros();
+  return estimate_of(steps.kind(), lists, steps.sampled(), nonzeros);
 }
 
 }  // namespace

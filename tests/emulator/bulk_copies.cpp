@@ -1,9 +1,11 @@
 #include "tests/emulator/bulk_copies.hpp"
 
 #include "tests/emulator/grid.hpp"
+#include "tests/emulator/kernel_language.hpp"
 
 #include <cstring>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace tessera::emulator {
@@ -31,6 +33,12 @@ using Barriers = std::map<const std::uint64_t*, Barrier>;
 Barriers& barriers() {
   static Barriers& of_block = *new Barriers;
   return of_block;
+}
+
+/// Of each thread that has begun some, by block and thread.
+std::map<std::pair<unsigned, unsigned>, std::vector<Copy>>& copies_of_threads() {
+  static auto& of_grid = *new std::map<std::pair<unsigned, unsigned>, std::vector<Copy>>;
+  return of_grid;
 }
 
 Barrier& find(const std::uint64_t* barrier) {
@@ -83,13 +91,30 @@ void wait_for_copies(std::uint64_t* barrier, std::uint32_t parity) {
   }
 }
 
+void start_copy_of_thread(void* target, const void* source) {
+  if (!is_aligned(target) || !is_aligned(source)) fail("an asynchronous copy between places not aligned to 16 bytes");
+  std::memset(target, 0xff, copied_by_thread);
+  copies_of_threads()[{blockIdx.x, threadIdx.x}].push_back({target, source, copied_by_thread});
+}
+
+void wait_for_copies_of_thread() {
+  const auto own = copies_of_threads().find({blockIdx.x, threadIdx.x});
+  if (own == copies_of_threads().end()) return;
+  for (const Copy& copy : own->second) std::memcpy(copy.target, copy.source, copy.bytes);
+  copies_of_threads().erase(own);
+}
+
 bool finish_bulk_copies() {
-  bool all = true;
+  bool all = copies_of_threads().empty();
+  copies_of_threads().clear();
   for (const auto& [address, barrier] : barriers()) all = all && !barrier.expecting;
   barriers().clear();
   return all;
 }
 
-void forget_bulk_copies() { barriers().clear(); }
+void forget_bulk_copies() {
+  barriers().clear();
+  copies_of_threads().clear();
+}
 
 }  // namespace tessera::emulator

@@ -1,4 +1,5 @@
 // The emulator finds faults: kernels with one fault each.
+#include "core/cuda/async_copy.cuh"
 #include "core/cuda/bulk_copy.cuh"
 #include "core/cuda/capture.hpp"
 #include "core/cuda/launch.cuh"
@@ -174,6 +175,36 @@ TEST_F(Emulator, FindsMisuseOfBulkCopies) {
   EXPECT_NE(run(Copying::of_odd_size).find("no positive multiple of 16"), std::string::npos);
   EXPECT_NE(run(Copying::without_barrier).find("nobody has made"), std::string::npos);
   EXPECT_EQ(run(Copying::read_early), "");
+  for (const float value : download(to)) EXPECT_TRUE(std::isnan(value));
+}
+
+enum class OwnCopy { right, without_wait, misaligned, read_early };
+
+__global__ void own_copy_kernel(OwnCopy way, const float4* from, float* to) {
+  auto* const quads = reinterpret_cast<float4*>(dynamic_shared_memory());
+  const float* const values = reinterpret_cast<const float*>(quads);
+  if (way == OwnCopy::misaligned) from = reinterpret_cast<const float4*>(reinterpret_cast<const float*>(from) + 1);
+  if (threadIdx.x < 8) begin_async_copy(from + threadIdx.x, quads + threadIdx.x);
+  if (way == OwnCopy::without_wait) return;
+  if (way != OwnCopy::read_early) wait_for_async_copies();
+  __syncwarp();
+  to[threadIdx.x] = values[threadIdx.x];
+  __syncwarp();
+  wait_for_async_copies();
+}
+
+TEST_F(Emulator, FindsMisuseOfAsynchronousCopies) {
+  const std::vector<float> source(36, 3.0F);
+  const auto from = Array<float>::copy_of(source, gpu());
+  Array<float> to(32, Init::none, gpu());
+  const auto run = [&](OwnCopy way) {
+    return failure(Grid{1, 32, 128}, own_copy_kernel, way, reinterpret_cast<const float4*>(from.data()), to.data());
+  };
+  EXPECT_EQ(run(OwnCopy::right), "");
+  EXPECT_EQ(download(to), std::vector<float>(32, 3.0F));
+  EXPECT_NE(run(OwnCopy::without_wait).find("ends before its bulk copies"), std::string::npos);
+  EXPECT_NE(run(OwnCopy::misaligned).find("not aligned to 16 bytes"), std::string::npos);
+  EXPECT_EQ(run(OwnCopy::read_early), "");
   for (const float value : download(to)) EXPECT_TRUE(std::isnan(value));
 }
 

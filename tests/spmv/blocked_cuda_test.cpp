@@ -112,11 +112,18 @@ TYPED_TEST(CudaBlocked, EdgesOfAMatrix) {
 
 /// Few columns, so that one segment has most tiles: starts beyond those in shared memory are read where they lie.
 TYPED_TEST(CudaBlocked, SegmentOfManyTiles) {
-  constexpr index_t rows = sizeof(TypeParam) == sizeof(double) ? 30000 : 60000;
-  static_assert(2 * rows / (lanes_per_tile * cuda::BlockedPolicy<TypeParam>::sigma) > cuda::tiles_in_shared + 1);
-  static_assert(rows < 1 << cuda::segment_offset_bits);
-  const std::vector<index_t> lengths(rows, 1);
-  this->check(testing::with_row_lengths<TypeParam>(lengths, 3, ValueStorage::weighted), this->shapes().front());
+  const std::vector<index_t> lengths(sizeof(TypeParam) == sizeof(double) ? 30000 : 60000, 1);
+  const Csr<TypeParam> matrix = testing::with_row_lengths<TypeParam>(lengths, 3, ValueStorage::weighted);
+  const cuda::BlockedShape shape{64, cuda::most_slots_of<TypeParam>(4), 4};
+  const Csr<TypeParam> there = matrix.to(this->gpu());
+  const SnappedTiles tiles =
+      cuda::build_snapped_tiles(there.rows(), there.row_offsets().span(), there.nnz(),
+                                walkable_tiles(cuda::BlockedPolicy<TypeParam>::sigma, 16), this->gpu());
+  const cuda::HaloLists lists =
+      cuda::build_halo_lists<TypeParam>(this->gpu(), there.cols(), there.columns().span(), tiles, shape);
+  ASSERT_EQ(lists.segments(), 1);
+  ASSERT_GT(tiles.tiles(), cuda::tiles_in_shared + 32);
+  this->check(matrix, shape);
 }
 
 /// Each nonzero leads to the slot of its own column, in a list that has room for it.

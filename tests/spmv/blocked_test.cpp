@@ -68,10 +68,10 @@ TEST(BlockedTuning, ShapesFitTheSharedMemory) {
   for (const cuda::DeviceLimits& gpu : {h200, ada}) {
     const cuda::BlockedShape in_float = cuda::blocked_shape<float>(gpu);
     const cuda::BlockedShape in_double = cuda::blocked_shape<double>(gpu);
-    const std::int64_t most = gpu.largest_shared_per_block - cuda::static_shared_bytes;
-    EXPECT_LE(in_float.column_block * 4, most);
-    EXPECT_LE((in_float.capacity + cuda::BlockedPolicy<float>::staged_of_block) * 4, most);
-    EXPECT_LE((in_double.capacity + cuda::BlockedPolicy<double>::staged_of_block) * 8, most);
+    const auto most = static_cast<std::size_t>(gpu.largest_shared_per_block - cuda::static_shared_bytes);
+    EXPECT_LE(static_cast<std::size_t>(in_float.column_block) * sizeof(float), most);
+    EXPECT_LE(cuda::segment_bytes<float>(in_float.capacity), most);
+    EXPECT_LE(cuda::segment_bytes<double>(in_double.capacity), most);
     EXPECT_GE(in_float.tiles_per_cut, 4);
     EXPECT_GE(in_double.tiles_per_cut, 4);
     EXPECT_LE(cuda::most_slots_of<double>(in_double.tiles_per_cut), in_double.capacity);

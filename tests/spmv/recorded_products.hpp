@@ -72,7 +72,7 @@ struct RecordedMatrix {
   }
 };
 
-/// Files of the kernels as they are now, measured on an H200.
+/// Files of products on an H200. MERBIT reads scattered columns up to 6 % faster since 2026-11-27.
 inline constexpr auto recorded_files = std::to_array<std::string_view>(
     {"2026-11-22-h200-spmv.json", "2026-11-23-h200-spmv-bsr.json", "2026-11-23-h200-spmv-layouts-fp32.json",
      "2026-11-23-h200-spmv-layouts-pattern.json", "2026-11-23-h200-spmv-layouts.json",
@@ -80,7 +80,7 @@ inline constexpr auto recorded_files = std::to_array<std::string_view>(
      "2026-11-24-h200-spmv-blocked.json", "2026-11-24-h200-spmv-real.json", "2026-11-26-h200-spmv-measured-fp32.json",
      "2026-11-26-h200-spmv-measured.json", "2026-11-26-h200-spmv-sorted-two-entries.json",
      "2026-11-27-h200-spmv-aligned-fp32.json", "2026-11-27-h200-spmv-aligned.json"});
-/// Before that day halo lists went through registers.
+/// Times of `blocked` before that day are not compared: its lists went through registers.
 inline constexpr std::string_view first_day_of_blocked = "2026-11-27";
 
 namespace recorded {
