@@ -59,6 +59,7 @@ class MatChecker {
 
  private:
   static constexpr std::size_t header_bytes = 128;
+  static constexpr std::size_t sparse_elements = 6;  // flags, dimensions, name, row indices, column offsets, values
 
   [[noreturn]] void fail(std::size_t at, const std::string& message) const {
     throw ParseError::at_byte(file_.name, at, message);
@@ -106,6 +107,8 @@ class MatChecker {
     std::int64_t name_bytes = 0;  ///< of each field of a structure
     std::int64_t fields = 1;      ///< of a structure
     std::int64_t nested = 0;      ///< variables in it
+    std::size_t elements = 0;
+    bool is_complex = false;
     bool holds_values = false;
   };
 
@@ -134,7 +137,12 @@ class MatChecker {
   void take_claim(std::size_t number, std::int64_t type, std::string_view data, std::size_t at, Claims& claims) const {
     const auto size = static_cast<std::int64_t>(data.size());
     if (type == matrix_type) ++claims.nested;
-    if (number == 0 && size >= 4) claims.matlab_class = word(data, 0) & 0xffU;
+    claims.elements = number + 1;
+    if (number == 0 && size >= 4) {
+      constexpr std::uint32_t complex_flag = 0x800;
+      claims.matlab_class = word(data, 0) & 0xffU;
+      claims.is_complex = (word(data, 0) & complex_flag) != 0;
+    }
     if (number == 1) claims.values = count_of(data, at);
     if (number == 3 && is_dense_class(claims.matlab_class))
       claims.holds_values = holds(type, claims.values, data.size());
@@ -142,6 +150,19 @@ class MatChecker {
     if (number == 3 && claims.matlab_class == MAT_C_STRUCT && size >= 4) claims.name_bytes = word(data, 0);
     if (number == 4 && claims.matlab_class == MAT_C_STRUCT && claims.name_bytes > 0) {
       claims.fields = size / claims.name_bytes;
+    }
+    if (claims.matlab_class == MAT_C_SPARSE) check_sparse_array(number, type, data.size(), at);
+  }
+
+  /// Row indices, column offsets and values follow the name. matio takes the first two for words of 32 bits, and begins
+  /// the next array elsewhere where they are not.
+  void check_sparse_array(std::size_t number, std::int64_t type, std::size_t bytes, std::size_t at) const {
+    if (number < 3) return;
+    const bool are_indices = number < 5;
+    const bool are_words = type == MAT_T_INT32 || type == MAT_T_UINT32;
+    if (are_indices ? !are_words || bytes % 4 != 0 : !is_whole_number_of(type, bytes)) {
+      fail(at, fmt::format("expected {} of the sparse matrix, found {} bytes of type {}",
+                           are_indices ? "indices of 32 bits" : "values", bytes, type));
     }
   }
 
@@ -152,6 +173,9 @@ class MatChecker {
     const std::int64_t c = claims.matlab_class;
     if ((is_dense_class(c) || c == MAT_C_CHAR) && claims.values > 0 && !claims.holds_values) {
       refuse(claims.values, "values");
+    }
+    if (c == MAT_C_SPARSE && claims.elements < sparse_elements + (claims.is_complex ? 1 : 0)) {
+      fail(at, "the sparse matrix lacks row indices, column offsets or values");
     }
     if (c == MAT_C_CELL && claims.values != claims.nested) refuse(claims.values, "cells");
     std::int64_t parts = 0;
@@ -167,10 +191,19 @@ class MatChecker {
     return matlab_class >= MAT_C_DOUBLE && matlab_class <= MAT_C_UINT64;
   }
 
-  [[nodiscard]] static bool holds(std::int64_t type, std::int64_t values, std::size_t bytes) {
+  /// \returns 0 for a type that is not one of numbers
+  [[nodiscard]] static std::size_t bytes_per_number(std::int64_t type) {
     const bool known = type >= MAT_T_INT8 && type <= MAT_T_UINT64;
-    const std::size_t each = known ? matio().size_of(static_cast<matio_types>(type)) : 0;
-    return each > 0 && bytes % each == 0 && bytes / each == static_cast<std::size_t>(values);
+    return known ? matio().size_of(static_cast<matio_types>(type)) : 0;
+  }
+
+  [[nodiscard]] static bool is_whole_number_of(std::int64_t type, std::size_t bytes) {
+    const std::size_t each = bytes_per_number(type);
+    return each > 0 && bytes % each == 0;
+  }
+
+  [[nodiscard]] static bool holds(std::int64_t type, std::int64_t values, std::size_t bytes) {
+    return is_whole_number_of(type, bytes) && bytes / bytes_per_number(type) == static_cast<std::size_t>(values);
   }
 
   [[nodiscard]] std::int64_t count_of(std::string_view dimensions, std::size_t at) const {

@@ -115,6 +115,33 @@ TEST(MatlabFiles, SparseVariables) {
   }
 }
 
+TEST(MatlabFiles, SparseArraysAsMatioReadsThem) {
+  if (!reads("matlab")) GTEST_SKIP() << "built without matio";
+  const std::string file = mat("A");
+  constexpr std::size_t class_at = 144, row_indices_at = 184, column_offsets_at = 208, values_at = 232;
+  const auto refused = [&](std::size_t at, char byte) {
+    std::string changed = file;
+    changed[at] = byte;
+    return refusal(changed);
+  };
+  const std::string start = "A: byte 128: ";
+  EXPECT_EQ(refused(row_indices_at, 123),
+            start + "expected indices of 32 bits of the sparse matrix, found 12 bytes of type 123");
+  EXPECT_EQ(refused(row_indices_at, 3),
+            start + "expected indices of 32 bits of the sparse matrix, found 12 bytes of type 3");
+  EXPECT_EQ(refused(column_offsets_at, 9),
+            start + "expected indices of 32 bits of the sparse matrix, found 16 bytes of type 9");
+  EXPECT_EQ(refused(column_offsets_at + 4, 15),
+            start + "expected indices of 32 bits of the sparse matrix, found 15 bytes of type 5");
+  EXPECT_EQ(refused(values_at, 8), start + "expected values of the sparse matrix, found 24 bytes of type 8");
+  EXPECT_EQ(refused(values_at + 4, 23), start + "expected values of the sparse matrix, found 23 bytes of type 9");
+  const std::string lacks = start + "the sparse matrix lacks row indices, column offsets or values";
+  EXPECT_EQ(refused(class_at + 1, 8), lacks);  // complex, without imaginary parts
+  std::string without_values = file.substr(0, values_at);
+  without_values[132] = static_cast<char>(values_at - 136);
+  EXPECT_EQ(refusal(without_values), lacks);
+}
+
 TEST(CompressedFiles, BlocksOfBgzipInParallel) {
   // Members with the extra field "BC" and their length less 1, as bgzip writes them.
   std::string text = "%%MatrixMarket matrix coordinate pattern general\n3000 3000 3000\n";
