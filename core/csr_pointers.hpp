@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/host_device.hpp"
+#include "core/partition_point.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/types.hpp"
 
@@ -26,17 +27,9 @@ template <class T>
 /// Position of entry (row, column); -1 when it is not stored.
 template <class T>
 [[nodiscard]] TESSERA_HOST_DEVICE offset_t position_of(const CsrPointers<T>& a, std::int64_t row, std::int64_t column) {
-  offset_t low = a.offsets[row];
   const offset_t end = a.offsets[row + 1];
-  for (offset_t high = end; low < high;) {
-    const offset_t middle = low + (high - low) / 2;
-    if (a.columns[middle] < column) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < end && a.columns[low] == column ? low : -1;
+  const offset_t k = partition_point(a.offsets[row], end, [&](offset_t i) { return a.columns[i] < column; });
+  return k < end && a.columns[k] == column ? k : -1;
 }
 
 /// Position of the diagonal nonzero of a row; -1 when it is not stored.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/host_device.hpp"
+#include "core/partition_point.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
 #include "tessera/types.hpp"
@@ -38,17 +39,9 @@ struct BlockDiagonal {
   /// one does. \param position of a row or an entry that exists
   template <class Index>
   [[nodiscard]] TESSERA_HOST_DEVICE std::int64_t part_of(Index position, Index DiagonalPart<T>::*first) const {
-    std::int64_t low = 0;
-    std::int64_t high = count;
-    while (high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (parts[middle].*first <= position) {
-        low = middle;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return partition_point(std::int64_t{1}, std::int64_t{count},
+                           [&](std::int64_t k) { return parts[k].*first <= position; }) -
+           1;
   }
 
   /// \param i a row of `part`, numbered in the whole

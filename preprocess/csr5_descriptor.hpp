@@ -9,6 +9,7 @@
 /// after this one that have no start. The n-th start of a tile begins its segment n.
 #pragma once
 
+#include "core/partition_point.hpp"
 #include "preprocess/lane_descriptor.hpp"
 
 namespace tessera::detail {
@@ -79,17 +80,7 @@ template <DescriptorWord Word>
 /// \returns at most rows
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t first_row_from(const offset_t* row_offsets, index_t rows,
                                                                    offset_t k) noexcept {
-  index_t low = 0;
-  index_t high = rows;
-  while (low < high) {
-    const index_t middle = low + (high - low) / 2;
-    if (row_offsets[middle] >= k) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return low;
+  return partition_point(index_t{0}, rows, [&](index_t i) { return row_offsets[i] < k; });
 }
 
 /// The row that holds nonzero `k`. \param k in [0, nnz)

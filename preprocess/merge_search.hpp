@@ -7,6 +7,7 @@
 
 #include "core/detail_namespace.hpp"
 #include "core/host_device.hpp"
+#include "core/partition_point.hpp"
 #include "tessera/types.hpp"
 
 namespace tessera::detail {
@@ -29,18 +30,11 @@ struct PathPoint {
 /// \param diagonal    in [0, rows + nnz]
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr PathPoint merge_search(const offset_t* row_offsets, index_t rows,
                                                                    offset_t nnz, offset_t diagonal) noexcept {
-  offset_t low = diagonal > nnz ? diagonal - nnz : 0;
-  offset_t high = diagonal < rows ? diagonal : rows;
+  const offset_t low = diagonal > nnz ? diagonal - nnz : 0;
+  const offset_t high = diagonal < rows ? diagonal : rows;
   // row_offsets[y + 1] + y ascends strictly, so the condition is monotone in y.
-  while (low < high) {
-    const offset_t middle = low + (high - low) / 2;
-    if (row_offsets[middle + 1] > diagonal - middle - 1) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return {diagonal - low, static_cast<index_t>(low)};
+  const offset_t found = partition_point(low, high, [&](offset_t y) { return row_offsets[y + 1] <= diagonal - y - 1; });
+  return {diagonal - found, static_cast<index_t>(found)};
 }
 
 }  // namespace tessera::detail

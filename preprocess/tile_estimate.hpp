@@ -3,6 +3,7 @@
 /// tessera/tile_matrix.hpp).
 #pragma once
 
+#include "core/partition_point.hpp"
 #include "core/random.hpp"
 #include "core/sums.hpp"
 #include "preprocess/tile_merge.hpp"
@@ -27,13 +28,8 @@ struct SampledTileRows {
     const double place = (static_cast<double>(number) + SplitMix64(9, static_cast<std::uint64_t>(number)).uniform()) /
                          static_cast<double>(count) * static_cast<double>(nnz);
     const auto entry = static_cast<offset_t>(place) < nnz ? static_cast<offset_t>(place) : nnz - 1;
-    // The row of the entry: offsets[low] <= entry < offsets[high].
-    index_t low = 0;
-    for (index_t high = a.rows; high - low > 1;) {
-      const index_t middle = low + (high - low) / 2;
-      (a.offsets[middle] <= entry ? low : high) = middle;
-    }
-    return tile_of(low);
+    const index_t after = partition_point(index_t{1}, a.rows, [&](index_t i) { return a.offsets[i] <= entry; });
+    return tile_of(after - 1);
   }
 
   [[nodiscard]] TESSERA_HOST_DEVICE index_t operator[](std::int64_t number) const noexcept {

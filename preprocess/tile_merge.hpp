@@ -6,6 +6,7 @@
 #include "core/bitmap_tile.hpp"
 #include "core/detail_namespace.hpp"
 #include "core/host_device.hpp"
+#include "core/partition_point.hpp"
 #include "tessera/types.hpp"
 
 #include <cstdint>
@@ -29,15 +30,7 @@ struct CsrStructurePointers {
 /// Position of the first entry in [begin, end) whose column is at least `column`; `end` if there is none.
 [[nodiscard]] TESSERA_HOST_DEVICE inline offset_t first_from_column(const index_t* columns, offset_t begin,
                                                                     offset_t end, std::int64_t column) noexcept {
-  while (begin < end) {
-    const offset_t middle = begin + (end - begin) / 2;
-    if (columns[middle] < column) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
+  return partition_point(begin, end, [&](offset_t k) { return columns[k] < column; });
 }
 
 /// What a tile's entries are told to when nobody asks.

@@ -3,6 +3,7 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/reduce.cuh"
+#include "core/partition_point.hpp"
 #include "preprocess/csr5_descriptor.hpp"
 #include "preprocess/transpose_map.hpp"
 #include "tessera/error.hpp"
@@ -61,17 +62,7 @@ __global__ void __launch_bounds__(key_threads)
 
 /// Number of keys below `key`.
 __device__ offset_t keys_below(const std::uint64_t* keys, offset_t count, std::uint64_t key) {
-  offset_t low = 0;
-  offset_t high = count;
-  while (low < high) {
-    const offset_t middle = low + (high - low) / 2;
-    if (keys[middle] < key) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return detail::partition_point(offset_t{0}, count, [&](offset_t k) { return keys[k] < key; });
 }
 
 /// Fills the parts of A^T from the sorted keys.

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/csr_pointers.hpp"
+#include "core/partition_point.hpp"
 #include "solvers/amg/row_ops.hpp"
 #include "solvers/fused/ops.hpp"
 #include "solvers/fused/preconditioner.hpp"
@@ -142,18 +143,9 @@ struct ExplicitRowLimits {
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
     constexpr std::uint32_t infinity = 0x7f800000U;
     const auto row = static_cast<index_t>(i);
-    std::uint32_t low = 0;
-    std::uint32_t high = infinity;
-    if (rule.x.offsets[row + 1] - rule.x.offsets[row] <= most || larger(row, 0.0F) <= most) high = 0;
-    while (low < high) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      if (larger(row, of_bits(middle)) <= most) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    limits[row] = of_bits(high);
+    const bool keeps_all = rule.x.offsets[row + 1] - rule.x.offsets[row] <= most || larger(row, 0.0F) <= most;
+    limits[row] = of_bits(partition_point(std::uint32_t{0}, keeps_all ? 0 : infinity,
+                                          [&](std::uint32_t bits) { return larger(row, of_bits(bits)) > most; }));
   }
 };
 

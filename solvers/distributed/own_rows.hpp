@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/host_device.hpp"
+#include "core/partition_point.hpp"
 #include "core/sums.hpp"
 #include "solvers/amg/setup_ranks.hpp"
 #include "solvers/distributed/product.hpp"
@@ -17,16 +18,7 @@ namespace tessera::detail {
 /// Elements of an ascending array that are less than `value`. O(log n)
 template <class E>
 [[nodiscard]] TESSERA_HOST_DEVICE index_t count_less(const E* elements, index_t n, E value) noexcept {
-  index_t low = 0;
-  for (index_t high = n; low < high;) {
-    const index_t middle = low + (high - low) / 2;
-    if (elements[middle] < value) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return partition_point(index_t{0}, n, [&](index_t k) { return elements[k] < value; });
 }
 
 /// Where the entries of both blocks lie; also those of another rank, in its memory.

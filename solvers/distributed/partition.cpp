@@ -1,5 +1,6 @@
 /// Partition of rows by nonzeros: equal shares of the path of rows + nonzeros.
 #include "core/parallel.hpp"
+#include "core/partition_point.hpp"
 #include "tessera/several_devices.hpp"
 
 #include <fmt/format.h>
@@ -32,17 +33,9 @@ Partition Partition::by_nonzeros(const CsrView<T>& matrix, int parts) {
   for (int part = 1; part < parts; ++part) {
     const offset_t begin = total / parts * part + total % parts * part / parts;
     // Every part has a row, those after this one too.
-    index_t low = first_rows.back() + 1;
-    index_t high = matrix.rows - (parts - part);
-    while (low < high) {
-      const index_t middle = low + (high - low) / 2;
-      if (offset(middle) < begin) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    first_rows.push_back(low);
+    const index_t last = matrix.rows - (parts - part);
+    first_rows.push_back(
+        detail::partition_point(first_rows.back() + 1, last, [&](index_t row) { return offset(row) < begin; }));
   }
   first_rows.push_back(matrix.rows);
   return Partition(std::move(first_rows));

@@ -6,6 +6,7 @@
 #include "core/cuda/memory.hpp"
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
+#include "core/partition_point.hpp"
 #include "core/value_passes.hpp"
 #include "solvers/factors/device_levels.hpp"
 #include "solvers/factors/handover.cuh"
@@ -64,15 +65,7 @@ struct FactorState {
 
 /// First place in [low, high) whose column is not below `column`.
 __device__ offset_t lower_bound(const index_t* columns, offset_t low, offset_t high, index_t column) {
-  while (low < high) {
-    const offset_t middle = low + (high - low) / 2;
-    if (columns[middle] < column) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return detail::partition_point(low, high, [&](offset_t k) { return columns[k] < column; });
 }
 
 /// Place of a column in [low, high), or -1.

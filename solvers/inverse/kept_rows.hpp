@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/csr_pointers.hpp"
+#include "core/partition_point.hpp"
 #include "solvers/amg/offsets.hpp"
 #include "solvers/inverse/thread_group.hpp"
 
@@ -150,16 +151,9 @@ struct LargestOfRow : EntryRule {
       if (count(group, row, begin, end, [tried](std::uint64_t b) { return b >= tried; }) >= places) least = tried;
     }
     const offset_t ties = places - count(group, row, begin, end, [least](std::uint64_t b) { return b > least; });
-    offset_t low = begin;
-    for (offset_t high = end; low < high;) {
-      const offset_t middle = low + (high - low) / 2;
-      if (count(group, row, begin, middle, [least](std::uint64_t b) { return b == least; }) < ties) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return {least, low};
+    return {least, partition_point(begin, end, [&](offset_t last) {
+              return count(group, row, begin, last, [least](std::uint64_t b) { return b == least; }) < ties;
+            })};
   }
   [[nodiscard]] TESSERA_HOST_DEVICE bool keeps(const Bound& bound, index_t row, offset_t k) const noexcept {
     if (a.columns[k] == row) return true;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/host_device.hpp"
+#include "core/partition_point.hpp"
 #include "tessera/array.hpp"
 #include "tessera/csr.hpp"
 
@@ -60,17 +61,8 @@ inline constexpr int few_persistent_threads = 256;
                                                                    int parts) noexcept {
   const offset_t all = row_offsets[rows] + cost_of_row * rows;
   const offset_t wanted = all * part / parts;
-  index_t low = 0;
-  index_t high = rows;
-  while (low < high) {
-    const index_t middle = low + (high - low) / 2;
-    if (row_offsets[middle] + cost_of_row * middle < wanted) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return detail::partition_point(index_t{0}, rows,
+                                 [&](index_t i) { return row_offsets[i] + cost_of_row * i < wanted; });
 }
 
 /// The parts of one matrix, on its GPU. Part p has rows [first_rows[p], first_rows[p + 1]), and its columns lie where

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/host_device.hpp"
+#include "core/partition_point.hpp"
 #include "spgemm/common/factors.hpp"
 #include "tessera/spgemm_precision.hpp"
 
@@ -44,20 +45,12 @@ struct LossSample {
 template <class V>
 [[nodiscard]] TESSERA_HOST_DEVICE double term_of(const Factors<V>& factors, offset_t k, index_t j) noexcept {
   const index_t row = factors.a_columns[k];
-  offset_t begin = factors.b_offsets[row];
   const offset_t end = factors.b_offsets[row + 1];
-  offset_t last = end;
-  while (begin < last) {
-    const offset_t middle = begin + (last - begin) / 2;
-    if (factors.b_columns[middle] < j) {
-      begin = middle + 1;
-    } else {
-      last = middle;
-    }
-  }
-  if (begin == end || factors.b_columns[begin] != j) return 0.0;
+  const offset_t found =
+      partition_point(factors.b_offsets[row], end, [&](offset_t i) { return factors.b_columns[i] < j; });
+  if (found == end || factors.b_columns[found] != j) return 0.0;
   const double left = factors.a_values == nullptr ? 1.0 : static_cast<double>(factors.a_values[k]);
-  return left * (factors.b_values == nullptr ? 1.0 : static_cast<double>(factors.b_values[begin]));
+  return left * (factors.b_values == nullptr ? 1.0 : static_cast<double>(factors.b_values[found]));
 }
 
 /// Puts the errors of a sample into a report. \param entries LossSample::row_entries per sampled row

@@ -2,6 +2,7 @@
 /// Slices of consecutive rows of a product: what their sizes are foreseen from, and where they are cut.
 #pragma once
 
+#include "core/partition_point.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/spgemm.hpp"
 #include "tessera/spgemm_slices.hpp"
@@ -92,16 +93,7 @@ class SliceCutter {
   }
   /// First end beyond `begin` with bytes_of(begin, end) >= bytes.
   [[nodiscard]] index_t first_beyond(index_t begin, double bytes) const {
-    index_t low = begin + 1;
-    for (index_t high = prediction_->rows; low < high;) {
-      const index_t middle = low + (high - low) / 2;
-      if (bytes_of(begin, middle) < bytes) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
+    return partition_point(begin + 1, prediction_->rows, [&](index_t end) { return bytes_of(begin, end) < bytes; });
   }
 
   const RowPrediction* prediction_;

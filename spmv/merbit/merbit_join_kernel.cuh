@@ -6,6 +6,7 @@
 
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/warp.cuh"
+#include "core/partition_point.hpp"
 #include "spmv/merbit/merbit_arrays.hpp"
 
 namespace tessera::cuda {
@@ -24,17 +25,9 @@ template <class Tiles>
   if (!tiles.begins_inside(t) || tiles.first_row(t + 1) == row) return {};
   if (t == 1 || tiles.first_row(t - 1) != row || !tiles.begins_inside(t - 1)) return {row, t - 1, 1};
   // The first tile after tile 0 that begins inside the row: those of one row are neighbours.
-  std::int64_t low = 1;
-  std::int64_t high = t - 1;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (tiles.first_row(middle) == row && tiles.begins_inside(middle)) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return {row, low - 1, t - low + 1};
+  const std::int64_t first = detail::partition_point(
+      std::int64_t{1}, t - 1, [&](std::int64_t k) { return tiles.first_row(k) != row || !tiles.begins_inside(k); });
+  return {row, first - 1, t - first + 1};
 }
 
 /// Sums of runs too long for one thread, by its warp; sets `sum` of the threads that own one.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/host_device.hpp"
+#include "core/partition_point.hpp"
 #include "tessera/types.hpp"
 
 namespace tessera::detail {
@@ -19,17 +20,9 @@ struct TilePath {
 
   /// Rows finished where the path crosses the diagonal x + y = `diagonal`, in [0, length()]: as merge_search().
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr int finished_rows(int diagonal) const noexcept {
-    int low = diagonal > nonzeros ? diagonal - nonzeros : 0;
-    int high = diagonal < rows ? diagonal : rows;
-    while (low < high) {
-      const int middle = (low + high) / 2;
-      if (row_ends[middle] >= diagonal) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
+    const int low = diagonal > nonzeros ? diagonal - nonzeros : 0;
+    const int high = diagonal < rows ? diagonal : rows;
+    return partition_point(low, high, [&](int row) { return row_ends[row] < diagonal; });
   }
 };
 

@@ -3,6 +3,7 @@
 #include "spmv/streamed/streamed_slices.hpp"
 
 #include "core/parallel.hpp"
+#include "core/partition_point.hpp"
 #include "spmv/streamed/streamed_tuning.hpp"
 
 #include <algorithm>
@@ -132,18 +133,12 @@ class SliceWalk {
 
   /// As many parts of a long row as fit. \returns their entries
   [[nodiscard]] offset_t take_parts(offset_t entries) {
-    offset_t low = 0;  // fits
-    offset_t high = std::min(entries / rule_->part, (most_entries - slice_.nnz()) / rule_->part);
-    while (low < high) {
-      const offset_t middle = (low + high + 1) / 2;
-      if (bytes_with(middle * rule_->part, true) <= bytes_) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    if (low > 0) add(low * rule_->part, true);
-    return low * rule_->part;
+    const offset_t most = std::min(entries / rule_->part, (most_entries - slice_.nnz()) / rule_->part);
+    const offset_t parts = partition_point(offset_t{1}, most + 1,
+                                           [&](offset_t k) { return bytes_with(k * rule_->part, true) <= bytes_; }) -
+                           1;
+    if (parts > 0) add(parts * rule_->part, true);
+    return parts * rule_->part;
   }
 
   void close(bool is_open) {

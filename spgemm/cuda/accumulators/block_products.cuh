@@ -6,6 +6,7 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/warp.cuh"
 #include "core/host_device.hpp"
+#include "core/partition_point.hpp"
 #include "spgemm/cuda/accumulators/rows.cuh"
 
 #include <cstdint>
@@ -33,15 +34,7 @@ struct BRowPart {
 /// The first offset in [begin, end) whose column is not below `column`, or end.
 [[nodiscard]] __device__ __forceinline__ offset_t first_not_below(const index_t* columns, offset_t begin, offset_t end,
                                                                   unsigned column) {
-  while (begin < end) {
-    const offset_t middle = begin + (end - begin) / 2;
-    if (static_cast<unsigned>(columns[middle]) < column) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
+  return detail::partition_point(begin, end, [&](offset_t k) { return static_cast<unsigned>(columns[k]) < column; });
 }
 
 /// The part of the row of B of entry k of A within a range. \param next lowered to the first column of that row of B

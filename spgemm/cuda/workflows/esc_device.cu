@@ -2,6 +2,7 @@
 #include "core/cuda/radix_sort.hpp"
 #include "core/cuda/scan.hpp"
 #include "core/cuda/warp.cuh"
+#include "core/partition_point.hpp"
 #include "spgemm/cuda/accumulators/rows.cuh"
 #include "spgemm/cuda/workflows/esc.hpp"
 
@@ -22,15 +23,7 @@ constexpr int products_at_once = 4;
 
 /// The last number of `numbers` that is at most `bound`, among those from `low` to `high`; the one at `low` is.
 __device__ std::int64_t last_not_above(const offset_t* numbers, std::int64_t low, std::int64_t high, offset_t bound) {
-  while (low < high) {
-    const std::int64_t middle = low + (high - low + 1) / 2;
-    if (numbers[middle] <= bound) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
+  return detail::partition_point(low + 1, high + 1, [&](std::int64_t k) { return numbers[k] <= bound; }) - 1;
 }
 
 __global__ void __launch_bounds__(threads)
