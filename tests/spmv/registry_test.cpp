@@ -109,6 +109,26 @@ TEST(Selection, AHubRowIsCut) {
   EXPECT_NE(info.reason.find("one row holds 50000 of 99995 nonzeros (50 %)"), std::string::npos) << info.reason;
 }
 
+/// Above 2^18 rows only groups that hold 4096 nonzeros are searched for a long row.
+TEST(Selection, LongRowsAreFoundAmongManyShortOnes) {
+  constexpr std::size_t rows = 300001;
+  const PlanInfo even = automatic_plan(testing::lengths_of(rows, 1), 1);
+  EXPECT_EQ(even.algorithm, SpmvAlgorithm::csr);
+  EXPECT_NE(even.reason.find("no row holds 4096 of 300001 nonzeros"), std::string::npos) << even.reason;
+  for (const std::size_t place : {std::size_t{0}, std::size_t{123456}, rows - 1}) {
+    SCOPED_TRACE(place);
+    std::vector<index_t> lengths(rows, 1);
+    lengths[place] = 4096;
+    const PlanInfo shorter = automatic_plan(lengths, 1);
+    EXPECT_EQ(shorter.algorithm, SpmvAlgorithm::csr);
+    EXPECT_NE(shorter.reason.find("the longest row holds 4096 of 304096 "), std::string::npos) << shorter.reason;
+    lengths[place] = 30000;
+    const PlanInfo longer = automatic_plan(lengths, 1);
+    EXPECT_EQ(longer.algorithm, SpmvAlgorithm::merge);
+    EXPECT_NE(longer.reason.find("one row holds 30000 of 330000 "), std::string::npos) << longer.reason;
+  }
+}
+
 TEST(Selection, LongRowsThatReadXSeveralTimesTakeMerbitWhenItsSetUpPays) {
   const PlanInfo often = automatic_plan(forty_long_rows(), 5, 2, 300000);
   EXPECT_EQ(often.algorithm, SpmvAlgorithm::merbit);

@@ -1,0 +1,46 @@
+/// \file
+/// The choice of `automatic`, per kind of device.
+#pragma once
+
+#include "spmv/registry.hpp"
+#include "spmv/selection.hpp"
+
+#include <utility>
+
+namespace tessera::detail {
+
+/// Kernels whose sample promised more than the matrix keeps.
+struct Refused {
+  bool patterns = false;
+  bool sell = false;
+  bool blocked = false;
+
+  /// \returns false for a kernel that is not chosen by a sample, or was refused before
+  bool add(SpmvAlgorithm algorithm) noexcept {
+    if (algorithm == SpmvAlgorithm::patterns) return !std::exchange(patterns, true);
+    if (algorithm == SpmvAlgorithm::sell) return !std::exchange(sell, true);
+    if (algorithm == SpmvAlgorithm::blocked) return !std::exchange(blocked, true);
+    return false;
+  }
+};
+
+/// Whether a kernel runs on GPUs and keeps the class of determinism that the options ask for.
+[[nodiscard]] inline bool keeps_class(SpmvAlgorithm algorithm, const SpmvOptions& options) {
+  const SpmvBackend& backend = spmv_kernel_entry(algorithm).cuda;
+  return backend.offered() && backend.strongest >= options.determinism;
+}
+
+/// \param a on the host \param options their device is one of the host
+template <class T>
+[[nodiscard]] SpmvSelection select_for_host(const CsrView<T>& a, const SpmvOptions& options, const Refused& refused);
+
+/// On a GPU, of the kernels that keep the required class: row patterns where rows repeat, the blocked product where
+/// reads of a large x are scattered, bitmap tiles where they are well filled, sliced ELL where that takes half the
+/// bytes, rows where they are balanced, tiles of MERBIT where they pay, else the first kernel that balances without
+/// them.
+/// \param a on the GPU of the options
+/// \throws NotSupported where no kernel keeps the class
+template <class T>
+[[nodiscard]] SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, const Refused& refused);
+
+}  // namespace tessera::detail
