@@ -3,7 +3,9 @@
 #include "preprocess/transition.hpp"
 
 #include "core/structure_passes.hpp"
+#include "core/value_passes.hpp"
 #include "tessera/error.hpp"
+#include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/statistics.hpp"
 
@@ -54,6 +56,18 @@ template <class T>
   return links;
 }
 
+[[nodiscard]] Array<index_t> vertices_without_links(const Array<index_t>& degree) {
+  return degree.device().is_host() ? host::vertices_without_links(degree) : cuda::vertices_without_links(degree);
+}
+
+/// element[order[k]] for every k, where `elements` lie.
+template <class U>
+[[nodiscard]] Array<U> gathered(const Array<U>& elements, std::span<const index_t> order) {
+  Array<U> result(elements.size(), Init::none, elements.device());
+  gather_values(elements.device(), order, elements.span(), result.span());
+  return result;
+}
+
 }  // namespace
 
 template <class T>
@@ -70,10 +84,20 @@ TransitionMatrix<T>::TransitionMatrix(const CsrView<T>& adjacency, const Device&
         "vertex {}: the sum of its out-link weights is too small or too large to be inverted; scale the weights",
         out.not_invertible.index + 1));
   }
-  dangling_ = device.is_host() ? host::vertices_without_links(out.degree) : cuda::vertices_without_links(out.degree);
+  dangling_ = vertices_without_links(out.degree);
   inverse_out_weight_ = std::move(out.inverse_weight);
   out_degree_ = std::move(out.degree);
   in_links_ = std::make_shared<const Csr<T>>(transpose(links, device));
+}
+
+template <class T>
+TransitionMatrix<T> TransitionMatrix<T>::permuted(std::span<const index_t> order) const {
+  TransitionMatrix result;
+  result.in_links_ = std::make_shared<const Csr<T>>(tessera::permuted(in_links_->view(), order, device()));
+  result.inverse_out_weight_ = gathered(inverse_out_weight_, order);
+  result.out_degree_ = gathered(out_degree_, order);
+  result.dangling_ = vertices_without_links(result.out_degree_);
+  return result;
 }
 
 template <class T>

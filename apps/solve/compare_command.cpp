@@ -14,7 +14,6 @@
 
 #include "core/nearest.hpp"
 #include "core/stopwatch.hpp"
-#include "support/machine.hpp"
 
 #include <fmt/format.h>
 
@@ -84,13 +83,12 @@ void require_used(const Options& options, const std::vector<compare::Solver>& so
 }
 
 /// \throws UsageError beside blocks, coordinates and near-nullspaces of the file
-[[nodiscard]] Ordering compared_ordering(const Options& options, const std::vector<PrecondSettings>& preconds) {
-  constexpr Choices<Ordering, 3> orderings{
-      {{"natural", Ordering::natural}, {"rcm", Ordering::rcm}, {"degree", Ordering::degree}}};
-  const Ordering kind = choice_option(options, "ordering", orderings);
-  if (kind == Ordering::natural) return kind;
-  for (const PrecondSettings& each : preconds) require_free_numbering(each, to_string(kind));
-  return kind;
+[[nodiscard]] std::optional<Ordering> compared_ordering(const Options& options,
+                                                        const std::vector<PrecondSettings>& preconds) {
+  const std::optional<Ordering> named = named_ordering(options);
+  if (named.value_or(Ordering::natural) == Ordering::natural) return named;
+  for (const PrecondSettings& each : preconds) require_free_numbering(each, to_string(*named));
+  return named;
 }
 
 [[nodiscard]] PageRankOptions pagerank_options(const Options& options) {
@@ -125,7 +123,7 @@ CompareSettings compare_settings(const Options& options) {
   result.rhs_given = options.given("rhs");
   result.x0 = x0_settings(options);
   result.preconds = precond_list(options);
-  if (options.given("ordering")) result.ordering = compared_ordering(options, result.preconds);
+  result.ordering = compared_ordering(options, result.preconds);
   comparison.solver = solver_settings(options);
   comparison.pagerank = pagerank_options(options);
   comparison.baseline = options.text("baseline");
@@ -213,12 +211,8 @@ template <class T>
 /// The matrix once in the numbering that all kernels work in. \param outcome its memory is that of the matrix
 template <class T>
 [[nodiscard]] OrderedSystem<T> reorder(const CompareSettings& settings, const Csr<T>& matrix, CompareOutcome& outcome) {
-  const Ordering kind = settings.ordering.value_or(Ordering::natural);
-  const OrderingBytes bytes =
-      predicted_ordering_bytes(kind, outcome.matrix, matrix.is_pattern() ? 0 : sizeof(T), Device{}.threads());
-  support::require_memory(settings.machine.memory_limit_bytes, outcome.memory.matrix, bytes.held,
-                          "the matrix in another numbering");
-  OrderedSystem<T> system = order_system(matrix, kind);
+  OrderedSystem<T> system = order_system(matrix, settings.ordering.value_or(Ordering::natural), outcome.matrix,
+                                         settings.machine.memory_limit_bytes, outcome.memory.matrix);
   outcome.memory.matrix += system.bytes();
   if (settings.ordering) outcome.ordering = system.facts;
   return system;

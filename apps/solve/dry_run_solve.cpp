@@ -192,11 +192,26 @@ template <class T>
   return forecast;
 }
 
+/// \param matrix read whole unless the ordering is natural
+template <class T>
+void add_graph_ordering(Ordering kind, const ForecastMatrix<T>& matrix, Forecast& forecast) {
+  OrderingFacts& facts = forecast.ordering.emplace();
+  if (kind == Ordering::natural) return;
+  facts.name = to_string(kind);
+  const OrderingBytes bytes =
+      predicted_graph_ordering_bytes(kind, matrix.matrix->view(), matrix.sizes.facts, Device{}.threads());
+  facts.bytes = bytes.held;
+  forecast.phases.push_back({"ordering", bytes.held, bytes.passing, std::nullopt,
+                             facts.name + ", the permutation, and beside it the in-links in both numberings; the time "
+                                          "depends on the graph"});
+}
+
 template <class T>
 [[nodiscard]] Forecast ranking_forecast(PageRankSettings settings, Progress& progress) {
   Forecast forecast;
   MachineSettings& machine = settings.machine;
-  const ForecastMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, true, progress);
+  const bool is_natural = settings.ordering.value_or(Ordering::natural) == Ordering::natural;
+  const ForecastMatrix<T> matrix = look_at_matrix<T>(settings.problem, machine, is_natural, progress);
   const MatrixForecast& sizes = matrix.sizes;
   require_square(sizes);
   decide(sizes, sizeof(T), machine, settings.pagerank.spmv);
@@ -214,6 +229,7 @@ template <class T>
   const double moved = passes * static_cast<double>(sizes.bytes);
   forecast.phases.push_back({"transition", transition, n * (sizeof(offset_t) + sizeof(double)),
                              ms_of_bytes(forecast, moved), moved_text(forecast, moved)});
+  if (settings.ordering) add_graph_ordering(*settings.ordering, matrix, forecast);
   add_plan<T>(settings.pagerank.spmv, sizes, forecast);
   add_vectors(vectors * n * sizeof(T), "ranks old, new, scaled and handed out, the distribution of jumps", forecast);
   if (!settings.personalize.empty()) {

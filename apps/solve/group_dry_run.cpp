@@ -4,6 +4,7 @@
 #include "dry_run_precond.hpp"
 #include "group_numbering.hpp"
 #include "group_run.hpp"
+#include "system_ordering.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace tessera::cli {
@@ -116,6 +118,18 @@ template <class T>
   return forecast;
 }
 
+/// Brings the graph into the numbering that the user names. \returns nothing where none is
+template <class T>
+[[nodiscard]] std::optional<ForecastPhase> renumber(const PageRankSettings& settings, TransitionMatrix<T>& transition,
+                                                    Progress& progress, Forecast& forecast) {
+  if (!settings.ordering) return std::nullopt;
+  progress.phase("numbering the vertices");
+  const MeasuredWork numbering;
+  OrderingFacts& facts = forecast.ordering.emplace();
+  static_cast<void>(reorder_graph(*settings.ordering, transition, facts));
+  return numbering.phase("ordering", facts.bytes, "halos depend on the numbering");
+}
+
 template <class T>
 [[nodiscard]] Forecast ranking_forecast(const PageRankSettings& settings, const DeviceGroup& group,
                                         const Options& options, Progress& progress) {
@@ -125,8 +139,9 @@ template <class T>
   require_square(sizes);
   progress.phase("making the transition matrix");
   const MeasuredWork making;
-  const TransitionMatrix<T> transition(matrix.matrix->view(), settings.machine.host);
+  TransitionMatrix<T> transition(matrix.matrix->view(), settings.machine.host);
   ForecastPhase made = making.phase("transition", transition.bytes(), "halos depend on the in-links");
+  const std::optional<ForecastPhase> ordering = renumber(settings, transition, progress, forecast);
   const Partition partition = Partition::by_nonzeros(transition.in_links()->view(), group.size());
   forecast.devices = forecast_of_devices(settings, transition, partition, group);
   const std::uint64_t distributions = std::max<std::size_t>(settings.personalize.size(), 1);
@@ -136,6 +151,7 @@ template <class T>
   begin(settings.machine, options, sizes, 2 * sizes.bytes + vectors, forecast);
   forecast.phases.push_back(matrix.reading);
   forecast.phases.push_back(std::move(made));
+  if (ordering) forecast.phases.push_back(*ordering);
   add_sharing(sizes.rows, forecast);
   add_vectors(vectors + vectors_of_devices(forecast), "ranks of the devices, and handed out", forecast);
   if (!settings.personalize.empty()) {

@@ -252,6 +252,10 @@ constexpr auto table = std::to_array<OptionSpec>({
      "natural, "
      "on several devices rcm or metis where that halves a large halo (docs/reordering.md, docs/scale.md)",
      "", "auto|natural|rcm|degree|metis"},
+    {"ordering", 0, "Machine", pagerank, text, "NAME", "natural",
+     "numbering of the vertices while they are ranked: natural, rcm (reverse Cuthill-McKee) or degree (vertices with "
+     "many out-links come first); what is read and written keeps that of the file (docs/reordering.md)",
+     "", "natural|rcm|degree"},
     {"ordering", 0, "Machine", compare, text, "NAME", "natural",
      "numbering in which all kernels work: natural, rcm (reverse Cuthill-McKee) or degree (columns that many rows read "
      "come first); y is checked against A in the numbering of the file (docs/reordering.md)",

@@ -15,10 +15,12 @@
 #include "report_json.hpp"
 #include "run_warnings.hpp"
 #include "summary_text.hpp"
+#include "system_ordering.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/machine.hpp"
 #include "tessera/error.hpp"
+#include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/pagerank_several_devices.hpp"
 
@@ -153,6 +155,29 @@ template <class T>
   }
 }
 
+/// Brings the graph into the numbering that the user asks for. \param outcome its memory is that of graph and ranks
+/// \returns the vertex of the file per vertex; empty for the natural numbering. \throws OutOfMemory
+template <class T>
+[[nodiscard]] std::vector<index_t> renumber(const PageRankSettings& settings, TransitionMatrix<T>& transition,
+                                            PageRankOutcome& outcome) {
+  if (!settings.ordering) return {};
+  if (*settings.ordering != Ordering::natural) {
+    support::require_memory(settings.machine.host_limit_bytes(), outcome.memory.matrix + outcome.memory.vectors,
+                            transition.bytes(), "the graph in another numbering");
+  }
+  std::vector<index_t> order = reorder_graph(*settings.ordering, transition, outcome.ordering.emplace());
+  outcome.memory.matrix += outcome.ordering->bytes;
+  return order;
+}
+
+/// Into the numbering of the file. \param ranks on the host
+template <class T>
+void scatter_ranks(std::span<const index_t> order, Array<T>& ranks) {
+  if (order.empty()) return;
+  const std::vector<T> outer = scattered<T>(order, std::as_const(ranks).span());
+  std::copy(outer.begin(), outer.end(), ranks.begin());
+}
+
 /// One result per distribution of jumps; one where there is none.
 template <class T>
 [[nodiscard]] std::vector<PageRankResult<T>> rank_all(const TransitionMatrix<T>& transition,
@@ -224,8 +249,7 @@ template <class T>
   decide_device(*problem.matrix, machine, settings.pagerank.spmv, progress);
   const auto vertices = static_cast<std::uint64_t>(problem.matrix->rows());
   outcome.names = vertex_names(settings.ranking, problem.matrix->rows(), problem.labels);
-  const std::vector<JumpWeights> jumps =
-      jump_weights(settings.personalize, problem.matrix->rows(), outcome.names, machine);
+  std::vector<JumpWeights> jumps = jump_weights(settings.personalize, problem.matrix->rows(), outcome.names, machine);
   // Ranks old and new, their scaled copy, and the teleport distribution; and the ranks handed out.
   constexpr std::uint64_t vectors = 5;
   outcome.memory.vectors = (vectors + std::max<std::uint64_t>(jumps.size(), 1)) * vertices * sizeof(T);
@@ -244,9 +268,13 @@ template <class T>
 
   progress.phase("making the transition matrix");
   const Stopwatch plan_timer;
-  const TransitionMatrix<T> transition = make_transition(problem, machine.host);
-  const double transition_ms = plan_timer.milliseconds();
+  TransitionMatrix<T> transition = make_transition(problem, machine.host);
+  double transition_ms = plan_timer.milliseconds();
   describe_graph(settings, problem, transition, outcome);
+  if (settings.ordering) progress.phase("numbering the vertices");
+  const std::vector<index_t> order = renumber(settings, transition, outcome);
+  if (outcome.ordering) transition_ms += outcome.ordering->ms;
+  for (JumpWeights& jump : jumps) jump.weights = gathered<double>(order, jump.weights);
 
   PageRankOptions options = settings.pagerank;
   options.tolerance = tolerance_of(settings, transition.vertices());
@@ -256,8 +284,9 @@ template <class T>
     return interrupt_signal() == 0 ? Control::proceed : Control::stop;
   };
   options.stop_cause = interruption;
-  take_results(rank_on(group, settings, transition, jumps, options, progress, outcome), jumps, settings.ranking.top,
-               ranked);
+  std::vector<PageRankResult<T>> results = rank_on(group, settings, transition, jumps, options, progress, outcome);
+  for (PageRankResult<T>& result : results) scatter_ranks(order, result.ranks);
+  take_results(std::move(results), jumps, settings.ranking.top, ranked);
   outcome.timings.read_ms = problem.read_ms;
   outcome.timings.plan_ms += transition_ms;
   outcome.options = options;

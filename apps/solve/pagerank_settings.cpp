@@ -2,6 +2,7 @@
 #include "errors.hpp"
 #include "option_values.hpp"
 #include "settings.hpp"
+#include "system_ordering.hpp"
 
 #include <algorithm>
 #include <array>
@@ -59,6 +60,7 @@ PageRankSettings pagerank_settings(const Options& options) {
   }
   constexpr Choices<bool, 2> sums{{{"1", false}, {"n", true}}};
   result.sum_to_vertices = choice_option(options, "sum", sums);
+  result.ordering = named_ordering(options);
   result.machine = machine_settings(options);
   rank.spmv = spmv_settings(options, result.machine);
   return result;

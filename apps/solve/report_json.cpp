@@ -275,6 +275,7 @@ Json pagerank_json(const PageRankOutcome& outcome, const Options& options, const
                    ExitCode code) {
   Json json = common_json("solve.pagerank/1", outcome, options, invocation);
   if (!outcome.parts.empty()) json["devices"] = parts_json(outcome);
+  if (outcome.ordering) json["ordering"] = ordering_json(*outcome.ordering);
   json["result"] = pagerank_result_json(outcome, code);
   if (!outcome.vectors.empty()) json["vectors"] = rank_vectors_json(outcome);
   put_tail(json, outcome, outcome.timings, {outcome.iterations, outcome.spmv_count, outcome.edges, &outcome.history});

@@ -189,14 +189,11 @@ template <class T>
                                        RunOutcome& outcome) {
   const Ordering kind = settings.ordering.value_or(Ordering::natural);
   require_square_ordering(kind, is_least_squares);
-  if (kind != Ordering::natural && settings.machine.device.is_host()) {
-    const std::size_t value_bytes = matrix.is_pattern() ? 0 : sizeof(T);
-    const OrderingBytes bytes = predicted_ordering_bytes(kind, outcome.matrix, value_bytes, Device{}.threads());
-    support::require_memory(settings.machine.memory_limit_bytes, outcome.memory.matrix + outcome.memory.vectors,
-                            bytes.held, "the matrix in another numbering");
-    outcome.memory.matrix += bytes.held;
-  }
-  OrderedSystem<T> system = order_system(matrix, kind);
+  const bool is_on_host = settings.machine.device.is_host();  // else memory and its limit are those of a GPU
+  OrderedSystem<T> system =
+      order_system(matrix, kind, outcome.matrix, is_on_host ? settings.machine.memory_limit_bytes : 0,
+                   is_on_host ? outcome.memory.matrix + outcome.memory.vectors : 0);
+  if (is_on_host) outcome.memory.matrix += system.bytes();
   if (settings.ordering) outcome.ordering = system.facts;
   return system;
 }

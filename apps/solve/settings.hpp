@@ -150,6 +150,7 @@ struct PageRankSettings {
   std::vector<Personalization> personalize;    ///< none: uniform
   std::optional<double> tolerance_per_vertex;  ///< replaces pagerank.tolerance once the size is known
   bool sum_to_vertices = false;
+  std::optional<Ordering> ordering;  ///< nothing: not named, natural
   RankingSettings ranking;
 };
 

@@ -233,7 +233,7 @@ std::string graph_line(const CommonOutcome& outcome, offset_t edges, std::size_t
 
 std::string kernel_lines(const CommonOutcome& outcome, const Timings& timings, const OutputSettings& settings) {
   return line("kernel", kernel_text(outcome, outcome.kernel_chosen_by_user)) +
-         (outcome.parts.empty() ? device_line(outcome, timings) : parts_lines(outcome)) +
+         (outcome.parts.empty() ? ordering_line(outcome) + device_line(outcome, timings) : parts_lines(outcome)) +
          (settings.plan_info ? plan_lines(outcome) : "");
 }
 

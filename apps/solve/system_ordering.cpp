@@ -1,5 +1,5 @@
 /// \file
-/// --ordering: a solve in another numbering of the unknowns.
+/// --ordering: work in another numbering of the unknowns or vertices.
 #include "system_ordering.hpp"
 
 #include "errors.hpp"
@@ -8,6 +8,7 @@
 
 #include "core/memory_budget.hpp"
 #include "core/stopwatch.hpp"
+#include "support/machine.hpp"
 
 #include <fmt/format.h>
 
@@ -89,6 +90,13 @@ std::optional<Ordering> ordering_setting(const Options& options) {
   throw UsageError("--ordering metis cuts the rows into the parts of several devices", "--device cuda:0,1");
 }
 
+std::optional<Ordering> named_ordering(const Options& options) {
+  constexpr Choices<Ordering, 3> choices{
+      {{"natural", Ordering::natural}, {"rcm", Ordering::rcm}, {"degree", Ordering::degree}}};
+  if (!options.given("ordering")) return std::nullopt;
+  return choice_option(options, "ordering", choices);
+}
+
 void require_free_numbering(const PrecondSettings& precond, std::string_view ordering) {
   if (!is_tied_to_file(precond)) return;
   throw UsageError(fmt::format("--ordering {} separates the rows that blocks, coordinates and near-nullspaces belong "
@@ -138,8 +146,54 @@ OrderedSystem<T> order_system(const Csr<T>& matrix, Ordering kind) {
   return result;
 }
 
+template <class T>
+OrderedSystem<T> order_system(const Csr<T>& matrix, Ordering kind, const MatrixStatistics& facts,
+                              std::uint64_t limit_bytes, std::uint64_t held_bytes) {
+  const OrderingBytes bytes =
+      predicted_ordering_bytes(kind, facts, matrix.is_pattern() ? 0 : sizeof(T), Device{}.threads());
+  support::require_memory(limit_bytes, held_bytes, bytes.held, "the matrix in another numbering");
+  return order_system(matrix, kind);
+}
+
 template OrderedSystem<float> order_system(const Csr<float>&, Ordering);
 template OrderedSystem<double> order_system(const Csr<double>&, Ordering);
+template OrderedSystem<float> order_system(const Csr<float>&, Ordering, const MatrixStatistics&, std::uint64_t,
+                                           std::uint64_t);
+template OrderedSystem<double> order_system(const Csr<double>&, Ordering, const MatrixStatistics&, std::uint64_t,
+                                            std::uint64_t);
+
+template <class T>
+std::vector<index_t> reorder_graph(Ordering kind, TransitionMatrix<T>& transition, OrderingFacts& facts) {
+  if (kind == Ordering::natural) return {};
+  const Stopwatch timer;
+  std::vector<index_t> order = ordering(transition.in_links()->view(), kind);
+  transition = transition.permuted(order);
+  facts.name = to_string(kind);
+  facts.ms = timer.milliseconds();
+  facts.bytes = order.size() * sizeof(index_t);
+  return order;
+}
+
+template std::vector<index_t> reorder_graph(Ordering, TransitionMatrix<float>&, OrderingFacts&);
+template std::vector<index_t> reorder_graph(Ordering, TransitionMatrix<double>&, OrderingFacts&);
+
+template <class T>
+OrderingBytes predicted_graph_ordering_bytes(Ordering kind, const CsrView<T>& adjacency, const MatrixStatistics& facts,
+                                             int threads) {
+  if (kind == Ordering::natural) return {};
+  std::vector<offset_t> in_links(static_cast<std::size_t>(adjacency.cols));
+  for (const index_t column : adjacency.columns) ++in_links[static_cast<std::size_t>(column)];
+  MatrixStatistics transposed = facts;
+  transposed.max_row_nnz = in_links.empty() ? 0 : *std::max_element(in_links.begin(), in_links.end());
+  const OrderingBytes both =
+      predicted_ordering_bytes(kind, transposed, adjacency.is_pattern() ? 0 : sizeof(T), threads);
+  const std::uint64_t permutation = static_cast<std::uint64_t>(adjacency.rows) * sizeof(index_t);
+  const std::uint64_t per_vertex = static_cast<std::uint64_t>(adjacency.rows) * (sizeof(T) + 2 * sizeof(index_t));
+  return {permutation, both.held - permutation + both.passing + per_vertex};
+}
+
+template OrderingBytes predicted_graph_ordering_bytes(Ordering, const CsrView<float>&, const MatrixStatistics&, int);
+template OrderingBytes predicted_graph_ordering_bytes(Ordering, const CsrView<double>&, const MatrixStatistics&, int);
 
 std::string ordering_line(const CommonOutcome& outcome) {
   if (!outcome.ordering) return {};

@@ -1,5 +1,6 @@
 /// \file
-/// --ordering: a solve in another numbering of the unknowns, which what the user reads and writes does not show.
+/// --ordering: work in another numbering of the unknowns or vertices, which what the user reads and writes does not
+/// show.
 #pragma once
 
 #include "options.hpp"
@@ -10,6 +11,7 @@
 #include "tessera/csr.hpp"
 #include "tessera/multi_vector_file.hpp"
 #include "tessera/ordering.hpp"
+#include "tessera/pagerank.hpp"
 #include "tessera/statistics.hpp"
 
 #include <cstddef>
@@ -18,9 +20,25 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera::cli {
+
+/// From the numbering of the file: element k is that of number order[k]. \param order empty: the natural one
+template <class U>
+[[nodiscard]] std::vector<U> gathered(std::span<const index_t> order, std::span<const U> elements) {
+  std::vector<U> result(elements.begin(), elements.end());
+  for (std::size_t k = 0; k < order.size(); ++k) result[k] = elements[static_cast<std::size_t>(order[k])];
+  return result;
+}
+/// Back to it.
+template <class U>
+[[nodiscard]] std::vector<U> scattered(std::span<const index_t> order, std::span<const U> elements) {
+  std::vector<U> result(elements.begin(), elements.end());
+  for (std::size_t k = 0; k < order.size(); ++k) result[static_cast<std::size_t>(order[k])] = elements[k];
+  return result;
+}
 
 /// The system in that numbering.
 template <class T>
@@ -35,17 +53,10 @@ struct OrderedSystem {
   }
 
   /// From the numbering of the file.
-  [[nodiscard]] std::vector<T> gathered(std::span<const T> vector) const {
-    std::vector<T> result(vector.begin(), vector.end());
-    for (std::size_t k = 0; k < order.size(); ++k) result[k] = vector[static_cast<std::size_t>(order[k])];
-    return result;
-  }
+  [[nodiscard]] std::vector<T> gathered(std::span<const T> vector) const { return cli::gathered<T>(order, vector); }
   /// Back to it.
   [[nodiscard]] std::vector<T> scattered(std::vector<T> vector) const {
-    if (order.empty()) return vector;
-    std::vector<T> result(vector.size());
-    for (std::size_t k = 0; k < order.size(); ++k) result[static_cast<std::size_t>(order[k])] = vector[k];
-    return result;
+    return order.empty() ? std::move(vector) : cli::scattered<T>(order, vector);
   }
   /// Column by column, in place.
   void gather_columns(MultiVector<T>& block) const;
@@ -59,6 +70,8 @@ struct OrderedSystem {
 [[nodiscard]] bool names_metis(const Options& options);
 /// --ordering; nothing for `auto`. \throws UsageError for metis
 [[nodiscard]] std::optional<Ordering> ordering_setting(const Options& options);
+/// The same of a command without `auto`; nothing where it is not typed. \throws UsageError
+[[nodiscard]] std::optional<Ordering> named_ordering(const Options& options);
 /// \throws UsageError where blocks, coordinates or a near-nullspace belong to the numbering of the file
 void require_free_numbering(const PrecondSettings& precond, std::string_view ordering);
 
@@ -79,9 +92,25 @@ struct OrderingBytes {
 [[nodiscard]] OrderingBytes predicted_ordering_bytes(Ordering kind, const MatrixStatistics& facts,
                                                      std::size_t value_bytes, int threads);
 
-/// Of a solve on one device: natural, unless another one is named. \param matrix square, on the host
+/// On one device: natural, unless another one is named. \param matrix square, on the host
 template <class T>
 [[nodiscard]] OrderedSystem<T> order_system(const Csr<T>& matrix, Ordering kind);
+
+/// The same within a limit. \param facts of the matrix \param limit_bytes of the host's memory, 0: what the machine has
+/// \param held_bytes of it are taken already. \throws OutOfMemory before anything is numbered
+template <class T>
+[[nodiscard]] OrderedSystem<T> order_system(const Csr<T>& matrix, Ordering kind, const MatrixStatistics& facts,
+                                            std::uint64_t limit_bytes, std::uint64_t held_bytes);
+
+/// Numbers the vertices of a graph anew, by the columns of its in-links. \param transition on the host, replaced
+/// \param facts name, time, and the bytes of the permutation. \returns the permutation; empty for the natural one
+template <class T>
+[[nodiscard]] std::vector<index_t> reorder_graph(Ordering kind, TransitionMatrix<T>& transition, OrderingFacts& facts);
+
+/// Memory on the host of reorder_graph(). O(nnz) of the adjacency. \param facts of it
+template <class T>
+[[nodiscard]] OrderingBytes predicted_graph_ordering_bytes(Ordering kind, const CsrView<T>& adjacency,
+                                                           const MatrixStatistics& facts, int threads);
 
 /// One line of the summary; empty where nothing was numbered anew nor asked to be.
 [[nodiscard]] std::string ordering_line(const CommonOutcome& outcome);

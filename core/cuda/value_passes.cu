@@ -53,6 +53,7 @@ template void convert_values(const Device&, std::span<const float>, std::span<do
 template void convert_values(const Device&, std::span<const double>, std::span<float>);
 template void convert_values(const Device&, std::span<const double>, std::span<double>);
 template void convert_values(const Device&, std::span<const std::int32_t>, std::span<std::int64_t>);
+template void gather_values(const Device&, std::span<const index_t>, std::span<const index_t>, std::span<index_t>);
 template void gather_values(const Device&, std::span<const index_t>, std::span<const float>, std::span<float>);
 template void gather_values(const Device&, std::span<const index_t>, std::span<const double>, std::span<double>);
 template void gather_and_add(const Device&, std::span<const index_t>, std::span<const float>, float, std::span<float>);

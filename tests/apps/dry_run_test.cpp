@@ -86,7 +86,8 @@ TEST_F(DryRunTest, PeaksOfRankingsHold) {
   ASSERT_EQ(run("convert --generate rmat:scale=15 g.mtx").exit_code, 0);
   ASSERT_EQ(run("convert --generate rmat:scale=15 g.tsb").exit_code, 0);
   for (const char* line : {"pagerank g.mtx", "pagerank g.tsb -k merbit", "pagerank g.mtx --precision fp32",
-                           "pagerank g.mtx --transpose -o ranks.txt", "pagerank --generate web:3e4 --unweighted"}) {
+                           "pagerank g.mtx --transpose -o ranks.txt", "pagerank --generate web:3e4 --unweighted",
+                           "pagerank g.tsb --ordering degree", "pagerank g.tsb --ordering rcm --precision fp32"}) {
     expect_holds(line);
   }
 }
@@ -142,6 +143,22 @@ TEST_F(DryRunTest, OtherNumberingsAreThoseOfTheRun) {
   }
   EXPECT_FALSE(forecast("a.mtx -m cg -p none").contains("ordering"));
   EXPECT_EQ(run("a.mtx -m lsmr --ordering rcm --dry-run").exit_code, 2) << "as the run";
+}
+
+TEST_F(DryRunTest, OtherNumberingsOfGraphsAreThoseOfTheRun) {
+  for (const std::string line :
+       {"pagerank --generate web:300 --ordering degree", "pagerank --generate rmat:scale=6 --ordering rcm",
+        "pagerank --generate web:50 --ordering natural",
+        "pagerank --generate web:300 --ordering rcm --device host,host",
+        "pagerank --generate web:1 --ordering degree --precision fp32"}) {
+    const json foretold = forecast(line);
+    const json took = json::parse(run(line + " --json").out);
+    EXPECT_EQ(foretold["ordering"]["name"], took["ordering"]["name"]) << line;
+    EXPECT_EQ(foretold["ordering"]["bytes"], took["ordering"]["bytes"]) << line;
+    if (foretold["ordering"]["name"] == "natural") continue;
+    EXPECT_EQ(phase(foretold, "ordering")["held_bytes"], took["ordering"]["bytes"]) << line;
+  }
+  EXPECT_FALSE(forecast("pagerank --generate web:50").contains("ordering"));
 }
 
 /// Entries of direct factors depend on the numbering that their own begins with.

@@ -6,6 +6,8 @@
 #include "tessera/csr.hpp"
 #include "tessera/matrix_market.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -181,6 +183,63 @@ TEST_F(PageRankCommandTest, ToleranceThatSaysNothingIsRefusedWithTheReason) {
   EXPECT_NE(result.err.find("any two distributions"), std::string::npos) << result.err;
   const auto fine = nlohmann::json::parse(run("pagerank --powerlaw 1024 --tol-per-node 1e-8 --json").out);
   EXPECT_NEAR(fine["result"]["tolerance"].get<double>(), 1024e-8, 1e-18);
+}
+
+/// Ranks, jumps, names and the vertices that an error names are those of the file, whatever the numbering inside.
+TEST_F(PageRankCommandTest, OtherNumberingsDoNotShow) {
+  file("w.mtx",
+       "%%MatrixMarket matrix coordinate real general\n6 6 9\n"
+       "1 2 3\n1 3 1\n2 1 1\n3 3 2\n3 4 1\n6 1 1\n6 2 1\n6 3 1\n6 4 2\n");
+  file("names.txt", "a\nb\nc\nd\ne\nf\n");
+  const auto graph = read_matrix_market<double>(path("w.mtx"));
+  const std::vector<std::pair<std::string, std::vector<long double>>> cases{
+      {"", {}}, {" --personalize 5:3,6:1", {0, 0, 0, 0, 0.75L, 0.25L}}};
+  for (const std::string ordering : {"natural", "rcm", "degree"}) {
+    for (const std::string device : {"host", "host,host"}) {
+      for (const auto& [personalize, jumps] : cases) {
+        SCOPED_TRACE(fmt::format("{} {}{}", ordering, device, personalize));
+        const std::string line = fmt::format(
+            "pagerank w.mtx --tol 1e-15 --labels names.txt --device {} --ordering {}{}", device, ordering, personalize);
+        const auto ranks = stdout_vector(run(line + " -o - -q"));
+        const auto reference = reference_ranks(graph.matrix.view(), 0.85L, jumps);
+        ASSERT_EQ(ranks.size(), reference.size());
+        // As above: the last change is at most 1e-15.
+        for (std::size_t i = 0; i < ranks.size(); ++i) {
+          EXPECT_LE(std::fabs(static_cast<long double>(ranks[i]) - reference[i]), 2e-14L) << i;
+        }
+        const auto json = nlohmann::json::parse(run(line + " --json").out);
+        EXPECT_EQ(json["ordering"]["name"], ordering);
+        EXPECT_EQ(json["ordering"]["bytes"], ordering == "natural" ? 0 : 6 * 4);
+        const auto best = std::max_element(ranks.begin(), ranks.end()) - ranks.begin();
+        EXPECT_EQ(json["result"]["top"][0]["vertex"], best + 1);
+        EXPECT_EQ(json["result"]["top"][0]["name"], std::string(1, static_cast<char>('a' + best)));
+      }
+    }
+  }
+}
+
+TEST_F(PageRankCommandTest, SeveralVectorsInAnotherNumbering) {
+  const std::string line = "pagerank --generate rmat:scale=8 --tol 1e-14 --personalize 3;7,9 -q -o ";
+  ASSERT_EQ(run(line + "natural.txt").exit_code, 0);
+  ASSERT_EQ(run(line + "degree.txt --ordering degree").exit_code, 0);
+  std::istringstream natural(contents(path("natural.txt")));
+  std::istringstream degree(contents(path("degree.txt")));
+  int count = 0;
+  for (double a = 0.0, b = 0.0; natural >> a && degree >> b; ++count) ASSERT_NEAR(a, b, 1e-12) << count;
+  EXPECT_EQ(count, 2 * 256);
+}
+
+TEST_F(PageRankCommandTest, OtherNumberingsAreShownAndNameVerticesOfTheFile) {
+  const auto shown = run("pagerank --generate web:100 --ordering degree");
+  EXPECT_NE(shown.out.find("\nordering    degree, "), std::string::npos) << shown.out;
+  EXPECT_EQ(run("pagerank --generate web:100").out.find("\nordering"), std::string::npos);
+  file("bad.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 4\n1 2 1\n3 1 1\n3 2 -1\n2 2 1\n");
+  const auto refused = run("pagerank bad.mtx --ordering degree");
+  EXPECT_EQ(refused.exit_code, 5);
+  EXPECT_NE(refused.err.find("row 3, column 2 holds -1"), std::string::npos) << refused.err;
+  const auto large = run("pagerank --generate rmat:scale=14 --ordering degree --mem-limit 8MB --device host");
+  EXPECT_EQ(large.exit_code, 6) << large.out;
+  EXPECT_NE(large.err.find("the graph in another numbering"), std::string::npos) << large.err;
 }
 
 TEST_F(PageRankCommandTest, RealGraphsAgreeWithAnIndependentReference) {

@@ -1,6 +1,7 @@
 // PageRank's transition matrix on a GPU: the bits and the refusals of the host, whose result transition_test.cpp holds
 // against Eigen.
 #include "tessera/error.hpp"
+#include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
 #include "tests/support/adversarial.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -32,10 +33,7 @@ template <class U>
 }
 
 template <class T>
-void expect_bits_of_host(const Device& gpu, const Csr<T>& graph) {
-  const Csr<T> on_gpu = graph.to(gpu);
-  const TransitionMatrix<T> found(on_gpu.view(), gpu);
-  const TransitionMatrix<T> expected(graph.view());
+void expect_same_bits(const Device& gpu, const TransitionMatrix<T>& found, const TransitionMatrix<T>& expected) {
   ASSERT_EQ(found.device(), gpu);
   ASSERT_EQ(found.vertices(), expected.vertices());
   ASSERT_EQ(found.edges(), expected.edges());
@@ -48,6 +46,12 @@ void expect_bits_of_host(const Device& gpu, const Csr<T>& graph) {
   ASSERT_TRUE(same_bits(gpu, found.out_degree(), expected.out_degree()));
   ASSERT_TRUE(same_bits(gpu, found.dangling(), expected.dangling()));
   ASSERT_EQ(found.bytes(), expected.bytes());
+}
+
+template <class T>
+void expect_bits_of_host(const Device& gpu, const Csr<T>& graph) {
+  const Csr<T> on_gpu = graph.to(gpu);
+  expect_same_bits(gpu, TransitionMatrix<T>(on_gpu.view(), gpu), TransitionMatrix<T>(graph.view()));
 }
 
 /// The matrix with weights of many sizes, every `zero_every`-th of which is 0; 0: none.
@@ -84,6 +88,18 @@ TEST_F(TransitionCuda, HubsAndManyBlocks) {
   expect_bits_of_host(gpu(), graph);
   expect_bits_of_host(gpu(), with_weights(graph, 0));
   expect_bits_of_host(gpu(), with_weights(graph, 2));
+}
+
+TEST_F(TransitionCuda, PermutedHasTheBitsOfTheHost) {
+  const auto graph =
+      testing::with_row_lengths<double>(testing::power_law_lengths(700, 600, 3), 700, ValueStorage::pattern);
+  for (const Csr<double>& each : {Csr<double>{}, graph.to(Device{}), with_weights(graph, 2)}) {
+    const TransitionMatrix<double> on_host(each.view());
+    const TransitionMatrix<double> on_gpu(each.to(gpu()).view(), gpu());
+    const auto order = ordering(on_host.in_links()->view(), Ordering::degree);
+    const Array<index_t> order_on_gpu = ordering(on_gpu.in_links()->view(), Ordering::degree, gpu());
+    expect_same_bits(gpu(), on_gpu.permuted(order_on_gpu.span()), on_host.permuted(order));
+  }
 }
 
 TEST_F(TransitionCuda, SmallGraphs) {

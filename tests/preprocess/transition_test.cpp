@@ -1,13 +1,19 @@
 #include "tessera/error.hpp"
+#include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
 #include "tests/support/adversarial.hpp"
+#include "tests/support/compare.hpp"
 #include "tests/support/eigen_bridge.hpp"
 #include "tests/support/make_csr.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tessera {
 
@@ -89,6 +95,52 @@ TEST(TransitionMatrix, EmptyGraphs) {
   const TransitionMatrix<float> isolated(make_csr<float>(3, 3, {0, 0, 0, 0}, {}, {}).view());
   EXPECT_EQ(isolated.edges(), 0);
   EXPECT_EQ(isolated.dangling().size(), 3U);
+}
+
+/// Against the matrix of the graph that is permuted first. Weights are small integers, so sums are exact in any order.
+TEST(TransitionMatrix, PermutedIsThatOfThePermutedGraph) {
+  for (const ValueStorage storage : {ValueStorage::pattern, ValueStorage::weighted}) {
+    auto matrix = testing::with_row_lengths<double>(testing::power_law_lengths(500, 400, 9), 500, storage);
+    if (storage == ValueStorage::weighted) {
+      Array<double> values(matrix.nnz(), Init::none);
+      for (offset_t k = 0; k < matrix.nnz(); ++k) values[k] = static_cast<double>(k % 7);
+      matrix = matrix.with_values(std::move(values));
+    }
+    const TransitionMatrix<double> natural(matrix.view());
+    for (const Ordering kind : {Ordering::natural, Ordering::rcm, Ordering::degree}) {
+      SCOPED_TRACE(to_string(kind));
+      const std::vector<index_t> order = ordering(natural.in_links()->view(), kind);
+      const TransitionMatrix<double> found = natural.permuted(order);
+      const TransitionMatrix<double> expected(permuted(matrix.view(), std::span<const index_t>(order)).view());
+      testing::expect_identical(found.in_links()->view(), expected.in_links()->view());
+      EXPECT_TRUE(std::ranges::equal(found.inverse_out_weight(), expected.inverse_out_weight()));
+      EXPECT_TRUE(std::ranges::equal(found.out_degree(), expected.out_degree()));
+      EXPECT_TRUE(std::ranges::equal(found.dangling(), expected.dangling()));
+      EXPECT_FALSE(found.dangling().empty());
+      EXPECT_EQ(found.bytes(), expected.bytes());
+    }
+  }
+}
+
+/// `degree` of the in-links puts vertices with many out-links first: 5 has three, 0 none, all the others one.
+TEST(TransitionMatrix, DegreeOrderingCountsOutLinks) {
+  const TransitionMatrix<double> natural(
+      make_pattern<double>(6, 6, {0, 0, 1, 2, 3, 4, 7}, {0, 0, 0, 0, 0, 1, 2}).view());
+  const std::vector<index_t> order = ordering(natural.in_links()->view(), Ordering::degree);
+  EXPECT_EQ(order, (std::vector<index_t>{5, 1, 2, 3, 4, 0}));
+  const TransitionMatrix<double> found = natural.permuted(order);
+  EXPECT_EQ(std::vector<index_t>(found.out_degree().begin(), found.out_degree().end()),
+            (std::vector<index_t>{3, 1, 1, 1, 1, 0}));
+  EXPECT_EQ(std::vector<index_t>(found.dangling().begin(), found.dangling().end()), (std::vector<index_t>{5}));
+}
+
+TEST(TransitionMatrix, PermutedRefusesWhatIsNoPermutation) {
+  const TransitionMatrix<float> p(make_pattern<float>(3, 3, {0, 1, 1, 2}, {1, 0}).view());
+  EXPECT_THROW(static_cast<void>(p.permuted(std::vector<index_t>{0, 1})), DimensionError);
+  EXPECT_THROW(static_cast<void>(p.permuted(std::vector<index_t>{0, 1, 1})), InvalidArgument);
+  EXPECT_THROW(static_cast<void>(p.permuted(std::vector<index_t>{0, 3, 1})), InvalidArgument);
+  const TransitionMatrix<float> empty(make_pattern<float>(0, 0, {0}, {}).view());
+  EXPECT_EQ(empty.permuted({}).vertices(), 0);
 }
 
 TEST(TransitionMatrix, RefusesWeightsByRowAndColumn) {
