@@ -6,8 +6,8 @@
 
 namespace tessera::detail {
 
-/// The first number in [low, high) of which `is_before` does not hold, or `high`. O(log(high - low))
-/// \param is_before holds of the numbers up to some point, and of none after it
+/// The first number in [low, high) for which `is_before` is false, or `high`. O(log(high - low)).
+/// \param is_before true for the numbers up to some point, false for all after it
 #ifdef __CUDACC__
 #pragma nv_exec_check_disable  // a condition may be of the host alone, or of a GPU alone
 #endif

@@ -108,7 +108,9 @@ class MatChecker {
     std::int64_t fields = 1;      ///< of a structure
     std::int64_t nested = 0;      ///< variables in it
     std::size_t elements = 0;
+    std::size_t row_indices = 0;  ///< of a sparse matrix
     bool is_complex = false;
+    bool is_logical = false;
     bool holds_values = false;
   };
 
@@ -139,9 +141,12 @@ class MatChecker {
     if (type == matrix_type) ++claims.nested;
     claims.elements = number + 1;
     if (number == 0 && size >= 4) {
+      constexpr std::uint32_t logical_flag = 0x200;
       constexpr std::uint32_t complex_flag = 0x800;
-      claims.matlab_class = word(data, 0) & 0xffU;
-      claims.is_complex = (word(data, 0) & complex_flag) != 0;
+      const std::uint32_t flags = word(data, 0);
+      claims.matlab_class = flags & 0xffU;
+      claims.is_logical = (flags & logical_flag) != 0;
+      claims.is_complex = (flags & complex_flag) != 0;
     }
     if (number == 1) claims.values = count_of(data, at);
     if (number == 3 && is_dense_class(claims.matlab_class))
@@ -151,18 +156,28 @@ class MatChecker {
     if (number == 4 && claims.matlab_class == MAT_C_STRUCT && claims.name_bytes > 0) {
       claims.fields = size / claims.name_bytes;
     }
-    if (claims.matlab_class == MAT_C_SPARSE) check_sparse_array(number, type, data.size(), at);
+    if (claims.matlab_class == MAT_C_SPARSE && number > 2) check_sparse_array(number, type, data.size(), at, claims);
   }
 
-  /// Row indices, column offsets and values follow the name. matio takes the first two for words of 32 bits, and begins
-  /// the next array elsewhere where they are not.
-  void check_sparse_array(std::size_t number, std::int64_t type, std::size_t bytes, std::size_t at) const {
-    if (number < 3) return;
-    const bool are_indices = number < 5;
-    const bool are_words = type == MAT_T_INT32 || type == MAT_T_UINT32;
-    if (are_indices ? !are_words || bytes % 4 != 0 : !is_whole_number_of(type, bytes)) {
-      fail(at, fmt::format("expected {} of the sparse matrix, found {} bytes of type {}",
-                           are_indices ? "indices of 32 bits" : "values", bytes, type));
+  /// Row indices, column offsets and values follow the name. matio reads the first two as integers of 32 bits whatever
+  /// their type says; with another one it loses its place in the file. MATLAB writes one byte per value of a logical
+  /// matrix and calls the type double, which matio knows.
+  void check_sparse_array(std::size_t number, std::int64_t type, std::size_t bytes, std::size_t at,
+                          Claims& claims) const {
+    const auto expect = [&](bool fits, const char* what) {
+      if (fits) return;
+      fail(at, fmt::format("expected {} of the sparse matrix, found {} bytes of type {}", what, bytes, type));
+    };
+    const bool are_words = (type == MAT_T_INT32 || type == MAT_T_UINT32) && bytes % 4 == 0;
+    if (number == 3) {
+      expect(are_words, "32-bit row indices");
+      claims.row_indices = bytes / 4;
+    } else if (number == 4) {
+      expect(are_words, "32-bit column offsets");
+    } else if (claims.is_logical && type == MAT_T_DOUBLE) {
+      expect(bytes <= claims.row_indices, "a byte per logical value");
+    } else {
+      expect(is_whole_number_of(type, bytes), "values");
     }
   }
 

@@ -4,6 +4,8 @@
 #
 #   scripts/fuzz.sh [SECONDS] [TARGET...]     SECONDS: for each target (default 30)
 #                                             TARGETs: names of folders of tests/fuzz/corpus (default: all of them)
+#
+# TESSERA_FUZZ_SEED  the same inputs in every run, as far as the time goes; unset: other ones
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-30}
@@ -21,7 +23,7 @@ for target in "${targets[@]}"; do
   mkdir -p "$corpus"
   echo "== $target, $seconds s"
   build/fuzz/bin/fuzz_readers --target="$target" "$corpus" "tests/fuzz/corpus/$target" -max_total_time="$seconds" -rss_limit_mb=1024 \
-    -timeout=10 -max_len=4096 -artifact_prefix="build/fuzz/$target-" -print_final_stats=1 2>"build/fuzz/$target.log" ||
+    -seed="${TESSERA_FUZZ_SEED:-0}" -timeout=10 -max_len=4096 -artifact_prefix="build/fuzz/$target-" -print_final_stats=1 2>"build/fuzz/$target.log" ||
     { tail -n 40 "build/fuzz/$target.log" >&2; exit 1; }
   grep -E '^#[0-9]+.*DONE|number_of_executed_units|peak_rss_mb' "build/fuzz/$target.log"
 done

@@ -63,7 +63,8 @@ std::string predicted_times(const PlannedKernel<T>& planned, const CsrView<T>& a
   planned.kernel->describe(info);
   const ProductTraits traits = with_plan_bytes(sampled_traits(a, options), planned.algorithm, info.bytes);
   std::vector<PredictedProduct> predicted = predict_products(traits, device_figures(options.device));
-  std::erase_if(predicted, [&](const PredictedProduct& each) { return !keeps_class(each.algorithm, options); });
+  std::erase_if(predicted,
+                [&](const PredictedProduct& each) { return !gpu_kernel_keeps_class(each.algorithm, options); });
   return describe_prediction(predicted, planned.algorithm);
 } catch (const OutOfMemory&) {
   return {};

@@ -40,7 +40,7 @@ constexpr offset_t most_of_short_chains = 2'000'000;
 template <class T>
 std::optional<SpmvSelection> select_tiles(const CsrView<T>& a, const SpmvOptions& options) {
   if (options.expected_applications < applications_worth_bitmap_tiles || a.nnz() <= most_of_short_chains ||
-      !keeps_class(SpmvAlgorithm::tiles, options)) {
+      !gpu_kernel_keeps_class(SpmvAlgorithm::tiles, options)) {
     return std::nullopt;
   }
   const double fill = estimate_tiles(a, options.device).fill;
@@ -62,7 +62,7 @@ struct PatternsPromise {
 template <class T>
 std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const SpmvOptions& options) {
   if (options.expected_applications < applications_worth_row_templates || a.nnz() <= most_of_short_chains ||
-      !keeps_class(SpmvAlgorithm::patterns, options)) {
+      !gpu_kernel_keeps_class(SpmvAlgorithm::patterns, options)) {
     return std::nullopt;
   }
   const RowListEstimate estimate = cuda::estimate_row_lists(a, options.device);
@@ -86,7 +86,7 @@ std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const Sp
 template <class T>
 std::optional<SpmvSelection> select_sell(const CsrView<T>& a, const SpmvOptions& options) {
   if (options.expected_applications < applications_worth_sell || a.nnz() <= most_of_short_chains ||
-      !keeps_class(SpmvAlgorithm::sell, options)) {
+      !gpu_kernel_keeps_class(SpmvAlgorithm::sell, options)) {
     return std::nullopt;
   }
   const SellSample sample = cuda::sample_for_sell(a, options.device);
@@ -105,7 +105,8 @@ std::optional<SpmvSelection> select_sell(const CsrView<T>& a, const SpmvOptions&
 template <class T>
 std::optional<SpmvSelection> select_blocked(const CsrView<T>& a, const SpmvOptions& options) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(a.values.data()) % 16 == 0;
-  if (!aligned || a.nnz() <= most_of_short_chains || !keeps_class(SpmvAlgorithm::blocked, options)) return std::nullopt;
+  if (!aligned || a.nnz() <= most_of_short_chains || !gpu_kernel_keeps_class(SpmvAlgorithm::blocked, options))
+    return std::nullopt;
   const cuda::BlockedForecast forecast = cuda::forecast_blocked(a, options.device);
   if (!forecast.pays(options.expected_applications)) return std::nullopt;
   return SpmvSelection{
@@ -121,11 +122,12 @@ std::optional<SpmvSelection> select_blocked(const CsrView<T>& a, const SpmvOptio
 template <class T>
 std::optional<SpmvSelection> select_short_chains(const CsrView<T>& a, const SpmvOptions& options) {
   using enum SpmvAlgorithm;
-  if (a.nnz() > most_of_short_chains || a.is_pattern() || !keeps_class(csr_vector, options)) return std::nullopt;
+  if (a.nnz() > most_of_short_chains || a.is_pattern() || !gpu_kernel_keeps_class(csr_vector, options))
+    return std::nullopt;
   const auto [lanes, longest] = cuda::whole_product(options.device, a.row_offsets);
   if (lanes == 0) return std::nullopt;
   const bool wide = value_bytes_of(a, options) > sizeof(float);
-  if (wide && options.expected_applications >= applications_worth_tiles && keeps_class(merbit, options) &&
+  if (wide && options.expected_applications >= applications_worth_tiles && gpu_kernel_keeps_class(merbit, options) &&
       cuda::csr_vector_idles(a.rows, a.nnz(), lanes, longest)) {
     return SpmvSelection{merbit,
                          fmt::format("a row of {} nonzeros asks for {} lanes per row, {:.2g} per nonzero: equal shares "
@@ -151,7 +153,7 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, co
   if (!refused.blocked) {
     if (std::optional<SpmvSelection> blocked_lists = select_blocked(a, options)) return *std::move(blocked_lists);
   }
-  if (options.rank_products && a.is_pattern() && worth_tiles && keeps_class(merbit, options)) {
+  if (options.rank_products && a.is_pattern() && worth_tiles && gpu_kernel_keeps_class(merbit, options)) {
     return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
   }
   if (row_patterns && row_patterns->before_tiles) return std::move(row_patterns->selection);
@@ -162,7 +164,7 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, co
     if (std::optional<SpmvSelection> sliced = select_sell(a, options)) return *std::move(sliced);
   }
   const offset_t mean = a.rows > 0 ? a.nnz() / a.rows : 0;
-  if (mean >= mean_worth_warps && keeps_class(csr_vector, options) &&
+  if (mean >= mean_worth_warps && gpu_kernel_keeps_class(csr_vector, options) &&
       cuda::row_length_spread(options.device, a.row_offsets) <= most_spread) {
     return {csr_vector, fmt::format("rows of like length, {} nonzeros on average, balance by themselves", mean)};
   }
@@ -170,7 +172,7 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, co
   const std::array ranked =
       worth_tiles ? std::array{merbit, merge, csr_vector, csr5} : std::array{merge, csr_vector, merbit, csr5};
   for (const SpmvAlgorithm algorithm : ranked) {
-    if (!keeps_class(algorithm, options)) continue;
+    if (!gpu_kernel_keeps_class(algorithm, options)) continue;
     return {algorithm, algorithm == merbit
                            ? fmt::format("equal shares of the work for every warp; {} products repay the tiles",
                                          options.expected_applications)

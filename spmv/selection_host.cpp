@@ -12,7 +12,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <utility>
 
 namespace tessera::detail {
 
@@ -108,7 +110,8 @@ SpmvSelection select_for_host(const CsrView<T>& a, const SpmvOptions& options, c
   if (!refused.patterns) {
     if (std::optional<SpmvSelection> row_patterns = select_host_patterns(a, options)) return *std::move(row_patterns);
   }
-  // Above so many rows, which take a tenth of a millisecond, none that is shorter than a slice is too large a part.
+  // With more rows than this, one below shortest_sliced_run is never too large a part of the work; with fewer, reading
+  // all offsets takes a tenth of a millisecond.
   constexpr index_t most_counted_rows = 1 << 18;
   static_assert(most_counted_rows >= largest_row_part * shortest_sliced_run);
   const offset_t longest = longest_row(a, a.rows <= most_counted_rows ? 1 : shortest_sliced_run, options.device);
@@ -117,7 +120,7 @@ SpmvSelection select_for_host(const CsrView<T>& a, const SpmvOptions& options, c
   }
   if (longest == 0 && a.nnz() > 0) {
     return {SpmvAlgorithm::csr,
-            fmt::format("no row holds {} of {} nonzeros, so rows are evenly balanced across threads",
+            fmt::format("no row holds {} or more of {} nonzeros, so rows are evenly balanced across threads",
                         shortest_sliced_run, a.nnz())};
   }
   const double percent = a.nnz() > 0 ? 100.0 * static_cast<double>(longest) / static_cast<double>(a.nnz()) : 0.0;

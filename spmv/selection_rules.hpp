@@ -25,7 +25,7 @@ struct Refused {
 };
 
 /// Whether a kernel runs on GPUs and keeps the class of determinism that the options ask for.
-[[nodiscard]] inline bool keeps_class(SpmvAlgorithm algorithm, const SpmvOptions& options) {
+[[nodiscard]] inline bool gpu_kernel_keeps_class(SpmvAlgorithm algorithm, const SpmvOptions& options) {
   const SpmvBackend& backend = spmv_kernel_entry(algorithm).cuda;
   return backend.offered() && backend.strongest >= options.determinism;
 }

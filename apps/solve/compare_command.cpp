@@ -211,8 +211,9 @@ template <class T>
 /// The matrix once in the numbering that all kernels work in. \param outcome its memory is that of the matrix
 template <class T>
 [[nodiscard]] OrderedSystem<T> reorder(const CompareSettings& settings, const Csr<T>& matrix, CompareOutcome& outcome) {
-  OrderedSystem<T> system = order_system(matrix, settings.ordering.value_or(Ordering::natural), outcome.matrix,
-                                         settings.machine.memory_limit_bytes, outcome.memory.matrix);
+  OrderedSystem<T> system =
+      order_system(matrix, settings.ordering.value_or(Ordering::natural), outcome.matrix,
+                   {.limit_bytes = settings.machine.memory_limit_bytes, .held_bytes = outcome.memory.matrix});
   outcome.memory.matrix += system.bytes();
   if (settings.ordering) outcome.ordering = system.facts;
   return system;

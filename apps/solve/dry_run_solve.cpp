@@ -202,8 +202,8 @@ void add_graph_ordering(Ordering kind, const ForecastMatrix<T>& matrix, Forecast
       predicted_graph_ordering_bytes(kind, matrix.matrix->view(), matrix.sizes.facts, Device{}.threads());
   facts.bytes = bytes.held;
   forecast.phases.push_back({"ordering", bytes.held, bytes.passing, std::nullopt,
-                             facts.name + ", the permutation, and beside it the in-links in both numberings; the time "
-                                          "depends on the graph"});
+                             facts.name + ": the permutation, meanwhile its work space and the in-links once more; the "
+                                          "time depends on the graph"});
 }
 
 template <class T>

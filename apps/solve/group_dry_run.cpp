@@ -118,14 +118,15 @@ template <class T>
   return forecast;
 }
 
-/// Brings the graph into the numbering that the user names. \returns nothing where none is
+/// Brings the graph into the numbering that the user names. \returns nothing for the natural one
 template <class T>
 [[nodiscard]] std::optional<ForecastPhase> renumber(const PageRankSettings& settings, TransitionMatrix<T>& transition,
                                                     Progress& progress, Forecast& forecast) {
   if (!settings.ordering) return std::nullopt;
+  OrderingFacts& facts = forecast.ordering.emplace();
+  if (*settings.ordering == Ordering::natural) return std::nullopt;
   progress.phase("numbering the vertices");
   const MeasuredWork numbering;
-  OrderingFacts& facts = forecast.ordering.emplace();
   static_cast<void>(reorder_graph(*settings.ordering, transition, facts));
   return numbering.phase("ordering", facts.bytes, "halos depend on the numbering");
 }
@@ -141,7 +142,7 @@ template <class T>
   const MeasuredWork making;
   TransitionMatrix<T> transition(matrix.matrix->view(), settings.machine.host);
   ForecastPhase made = making.phase("transition", transition.bytes(), "halos depend on the in-links");
-  const std::optional<ForecastPhase> ordering = renumber(settings, transition, progress, forecast);
+  std::optional<ForecastPhase> ordering = renumber(settings, transition, progress, forecast);
   const Partition partition = Partition::by_nonzeros(transition.in_links()->view(), group.size());
   forecast.devices = forecast_of_devices(settings, transition, partition, group);
   const std::uint64_t distributions = std::max<std::size_t>(settings.personalize.size(), 1);
@@ -151,7 +152,7 @@ template <class T>
   begin(settings.machine, options, sizes, 2 * sizes.bytes + vectors, forecast);
   forecast.phases.push_back(matrix.reading);
   forecast.phases.push_back(std::move(made));
-  if (ordering) forecast.phases.push_back(*ordering);
+  if (ordering) forecast.phases.push_back(*std::move(ordering));
   add_sharing(sizes.rows, forecast);
   add_vectors(vectors + vectors_of_devices(forecast), "ranks of the devices, and handed out", forecast);
   if (!settings.personalize.empty()) {

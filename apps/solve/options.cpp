@@ -201,6 +201,11 @@ void require_applicable(Command command, const Layer& layer) {
   return text.empty() || is_flag == (command != Command::spgemm);
 }
 
+/// --ordering takes `auto` and `metis` of run alone.
+[[nodiscard]] bool fits_ordering(Command command, const std::string& text) {
+  return command == Command::run || (text != "auto" && text != "metis");
+}
+
 /// The matrix and the output of convert and tune are meant for one run: neither the environment nor ./solve.toml names
 /// them.
 [[nodiscard]] bool names_file_of_one_run(const std::string& name, const Setting& setting) {
@@ -212,6 +217,7 @@ void require_applicable(Command command, const Layer& layer) {
 [[nodiscard]] bool concerns(Command command, const std::string& name, const Setting& setting) {
   if (is_typed(setting)) return true;
   if (name == "transpose" && !fits_transpose(command, setting.text)) return false;
+  if (name == "ordering" && !fits_ordering(command, setting.text)) return false;
   if ((command == Command::convert || command == Command::tune) && names_file_of_one_run(name, setting)) return false;
   if (name == "method" && (setting.text == "pagerank") != (command == Command::pagerank)) return false;
   return applies(command, name);

@@ -158,14 +158,18 @@ template <class T>
 /// Brings the graph into the numbering that the user asks for. \param outcome its memory is that of graph and ranks
 /// \returns the vertex of the file per vertex; empty for the natural numbering. \throws OutOfMemory
 template <class T>
-[[nodiscard]] std::vector<index_t> renumber(const PageRankSettings& settings, TransitionMatrix<T>& transition,
-                                            PageRankOutcome& outcome) {
+[[nodiscard]] std::vector<index_t> renumber(const PageRankSettings& settings, const CsrView<T>& adjacency,
+                                            TransitionMatrix<T>& transition, PageRankOutcome& outcome) {
   if (!settings.ordering) return {};
-  if (*settings.ordering != Ordering::natural) {
-    support::require_memory(settings.machine.host_limit_bytes(), outcome.memory.matrix + outcome.memory.vectors,
-                            transition.bytes(), "the graph in another numbering");
+  const Ordering kind = *settings.ordering;
+  if (kind != Ordering::natural) {
+    require_memory_of_ordering(predicted_graph_ordering_bytes(kind, adjacency, outcome.matrix, Device{}.threads()),
+                               {.limit_bytes = settings.machine.host_limit_bytes(),
+                                .held_bytes = outcome.memory.matrix,
+                                .later_bytes = settings.machine.device.is_host() ? outcome.memory.vectors : 0},
+                               "the graph");
   }
-  std::vector<index_t> order = reorder_graph(*settings.ordering, transition, outcome.ordering.emplace());
+  std::vector<index_t> order = reorder_graph(kind, transition, outcome.ordering.emplace());
   outcome.memory.matrix += outcome.ordering->bytes;
   return order;
 }
@@ -272,9 +276,11 @@ template <class T>
   double transition_ms = plan_timer.milliseconds();
   describe_graph(settings, problem, transition, outcome);
   if (settings.ordering) progress.phase("numbering the vertices");
-  const std::vector<index_t> order = renumber(settings, transition, outcome);
+  const std::vector<index_t> order = renumber(settings, problem.matrix->view(), transition, outcome);
   if (outcome.ordering) transition_ms += outcome.ordering->ms;
-  for (JumpWeights& jump : jumps) jump.weights = gathered<double>(order, jump.weights);
+  if (!order.empty()) {
+    for (JumpWeights& jump : jumps) jump.weights = gathered<double>(order, jump.weights);
+  }
 
   PageRankOptions options = settings.pagerank;
   options.tolerance = tolerance_of(settings, transition.vertices());

@@ -189,11 +189,12 @@ template <class T>
                                        RunOutcome& outcome) {
   const Ordering kind = settings.ordering.value_or(Ordering::natural);
   require_square_ordering(kind, is_least_squares);
-  const bool is_on_host = settings.machine.device.is_host();  // else memory and its limit are those of a GPU
-  OrderedSystem<T> system =
-      order_system(matrix, kind, outcome.matrix, is_on_host ? settings.machine.memory_limit_bytes : 0,
-                   is_on_host ? outcome.memory.matrix + outcome.memory.vectors : 0);
-  if (is_on_host) outcome.memory.matrix += system.bytes();
+  const bool solves_on_host = settings.machine.device.is_host();
+  OrderedSystem<T> system = order_system(matrix, kind, outcome.matrix,
+                                         {.limit_bytes = settings.machine.host_limit_bytes(),
+                                          .held_bytes = outcome.memory.matrix,
+                                          .later_bytes = solves_on_host ? outcome.memory.vectors : 0});
+  if (solves_on_host) outcome.memory.matrix += system.bytes();
   if (settings.ordering) outcome.ordering = system.facts;
   return system;
 }

@@ -146,21 +146,26 @@ OrderedSystem<T> order_system(const Csr<T>& matrix, Ordering kind) {
   return result;
 }
 
+void require_memory_of_ordering(const OrderingBytes& bytes, const OrderingBudget& budget, const std::string& what) {
+  support::require_memory(budget.limit_bytes, budget.held_bytes,
+                          bytes.held + std::max(bytes.passing, budget.later_bytes), what + " in another numbering");
+}
+
 template <class T>
 OrderedSystem<T> order_system(const Csr<T>& matrix, Ordering kind, const MatrixStatistics& facts,
-                              std::uint64_t limit_bytes, std::uint64_t held_bytes) {
-  const OrderingBytes bytes =
-      predicted_ordering_bytes(kind, facts, matrix.is_pattern() ? 0 : sizeof(T), Device{}.threads());
-  support::require_memory(limit_bytes, held_bytes, bytes.held, "the matrix in another numbering");
+                              const OrderingBudget& budget) {
+  if (kind == Ordering::natural) return {};
+  const std::size_t value_bytes = matrix.is_pattern() ? 0 : sizeof(T);
+  require_memory_of_ordering(predicted_ordering_bytes(kind, facts, value_bytes, Device{}.threads()), budget,
+                             "the matrix");
   return order_system(matrix, kind);
 }
 
 template OrderedSystem<float> order_system(const Csr<float>&, Ordering);
 template OrderedSystem<double> order_system(const Csr<double>&, Ordering);
-template OrderedSystem<float> order_system(const Csr<float>&, Ordering, const MatrixStatistics&, std::uint64_t,
-                                           std::uint64_t);
-template OrderedSystem<double> order_system(const Csr<double>&, Ordering, const MatrixStatistics&, std::uint64_t,
-                                            std::uint64_t);
+template OrderedSystem<float> order_system(const Csr<float>&, Ordering, const MatrixStatistics&, const OrderingBudget&);
+template OrderedSystem<double> order_system(const Csr<double>&, Ordering, const MatrixStatistics&,
+                                            const OrderingBudget&);
 
 template <class T>
 std::vector<index_t> reorder_graph(Ordering kind, TransitionMatrix<T>& transition, OrderingFacts& facts) {
@@ -181,15 +186,15 @@ template <class T>
 OrderingBytes predicted_graph_ordering_bytes(Ordering kind, const CsrView<T>& adjacency, const MatrixStatistics& facts,
                                              int threads) {
   if (kind == Ordering::natural) return {};
-  std::vector<offset_t> in_links(static_cast<std::size_t>(adjacency.cols));
+  std::vector<index_t> in_links(static_cast<std::size_t>(adjacency.cols));
   for (const index_t column : adjacency.columns) ++in_links[static_cast<std::size_t>(column)];
   MatrixStatistics transposed = facts;
   transposed.max_row_nnz = in_links.empty() ? 0 : *std::max_element(in_links.begin(), in_links.end());
-  const OrderingBytes both =
+  const OrderingBytes of_in_links =
       predicted_ordering_bytes(kind, transposed, adjacency.is_pattern() ? 0 : sizeof(T), threads);
   const std::uint64_t permutation = static_cast<std::uint64_t>(adjacency.rows) * sizeof(index_t);
   const std::uint64_t per_vertex = static_cast<std::uint64_t>(adjacency.rows) * (sizeof(T) + 2 * sizeof(index_t));
-  return {permutation, both.held - permutation + both.passing + per_vertex};
+  return {permutation, of_in_links.held - permutation + of_in_links.passing + per_vertex};
 }
 
 template OrderingBytes predicted_graph_ordering_bytes(Ordering, const CsrView<float>&, const MatrixStatistics&, int);

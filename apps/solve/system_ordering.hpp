@@ -70,7 +70,7 @@ struct OrderedSystem {
 [[nodiscard]] bool names_metis(const Options& options);
 /// --ordering; nothing for `auto`. \throws UsageError for metis
 [[nodiscard]] std::optional<Ordering> ordering_setting(const Options& options);
-/// The same of a command without `auto`; nothing where it is not typed. \throws UsageError
+/// The same of a command without `auto`; nothing where it is not given. \throws UsageError
 [[nodiscard]] std::optional<Ordering> named_ordering(const Options& options);
 /// \throws UsageError where blocks, coordinates or a near-nullspace belong to the numbering of the file
 void require_free_numbering(const PrecondSettings& precond, std::string_view ordering);
@@ -96,11 +96,21 @@ struct OrderingBytes {
 template <class T>
 [[nodiscard]] OrderedSystem<T> order_system(const Csr<T>& matrix, Ordering kind);
 
-/// The same within a limit. \param facts of the matrix \param limit_bytes of the host's memory, 0: what the machine has
-/// \param held_bytes of it are taken already. \throws OutOfMemory before anything is numbered
+/// Memory of the host that another numbering may take.
+struct OrderingBudget {
+  std::uint64_t limit_bytes = 0;  ///< 0: what the machine has
+  std::uint64_t held_bytes = 0;   ///< taken already
+  std::uint64_t later_bytes = 0;  ///< taken once the numbering is done
+};
+
+/// \throws OutOfMemory where `bytes` do not fit beside the rest \param what is numbered
+void require_memory_of_ordering(const OrderingBytes& bytes, const OrderingBudget& budget, const std::string& what);
+
+/// The same as order_system() within a budget. \param facts of the matrix
+/// \throws OutOfMemory before anything is numbered
 template <class T>
 [[nodiscard]] OrderedSystem<T> order_system(const Csr<T>& matrix, Ordering kind, const MatrixStatistics& facts,
-                                            std::uint64_t limit_bytes, std::uint64_t held_bytes);
+                                            const OrderingBudget& budget);
 
 /// Numbers the vertices of a graph anew, by the columns of its in-links. \param transition on the host, replaced
 /// \param facts name, time, and the bytes of the permutation. \returns the permutation; empty for the natural one

@@ -122,6 +122,20 @@ TEST_F(ConfigFilesTest, TransposeMeansWhatTheCommandTakes) {
   EXPECT_EQ(run("spgemm w.mtx").exit_code, 2);
 }
 
+/// ordering = "auto" and "metis" are meant for run; other commands keep their natural one.
+TEST_F(ConfigFilesTest, OrderingMeansWhatTheCommandTakes) {
+  for (const std::string word : {"auto", "metis"}) {
+    file("solve.toml", "ordering = \"" + word + "\"\n");
+    EXPECT_FALSE(document("pagerank a.mtx --unweighted").contains("ordering")) << word;
+    EXPECT_FALSE(document("compare a.mtx --kernels csr --repeat 1 --min-time 0").contains("ordering")) << word;
+  }
+  EXPECT_EQ(run("a.mtx -m cg --device host").exit_code, 2) << "metis needs several devices";
+  file("solve.toml", "ordering = \"degree\"\n");
+  EXPECT_EQ(document("pagerank a.mtx --unweighted")["ordering"]["name"], "degree");
+  EXPECT_EQ(document("a.mtx -m cg --device host")["ordering"]["name"], "degree");
+  EXPECT_EQ(run("pagerank a.mtx --ordering auto").exit_code, 2) << "typed";
+}
+
 /// IN and OUT are named for one conversion: what a folder's solve.toml or the environment says is of other runs.
 TEST_F(ConfigFilesTest, NoFileIsConvertedThatNobodyNamed) {
   file("solve.toml", "matrix = \"w.mtx\"\noutput = \"x.mtx\"\n");

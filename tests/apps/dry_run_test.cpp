@@ -87,7 +87,8 @@ TEST_F(DryRunTest, PeaksOfRankingsHold) {
   ASSERT_EQ(run("convert --generate rmat:scale=15 g.tsb").exit_code, 0);
   for (const char* line : {"pagerank g.mtx", "pagerank g.tsb -k merbit", "pagerank g.mtx --precision fp32",
                            "pagerank g.mtx --transpose -o ranks.txt", "pagerank --generate web:3e4 --unweighted",
-                           "pagerank g.tsb --ordering degree", "pagerank g.tsb --ordering rcm --precision fp32"}) {
+                           "pagerank g.tsb --ordering degree", "pagerank g.tsb --ordering rcm --precision fp32",
+                           "pagerank g.tsb --ordering rcm --unweighted"}) {
     expect_holds(line);
   }
 }
@@ -149,12 +150,17 @@ TEST_F(DryRunTest, OtherNumberingsOfGraphsAreThoseOfTheRun) {
   for (const std::string line :
        {"pagerank --generate web:300 --ordering degree", "pagerank --generate rmat:scale=6 --ordering rcm",
         "pagerank --generate web:50 --ordering natural",
+        "pagerank --generate web:300 --ordering natural --device host,host",
         "pagerank --generate web:300 --ordering rcm --device host,host",
         "pagerank --generate web:1 --ordering degree --precision fp32"}) {
     const json foretold = forecast(line);
     const json took = json::parse(run(line + " --json").out);
     EXPECT_EQ(foretold["ordering"]["name"], took["ordering"]["name"]) << line;
     EXPECT_EQ(foretold["ordering"]["bytes"], took["ordering"]["bytes"]) << line;
+    EXPECT_EQ(foretold.contains("devices"), took.contains("devices")) << line;
+    for (std::size_t k = 0; took.contains("devices") && k < took["devices"].size(); ++k) {
+      EXPECT_EQ(foretold["devices"][k]["halo"], took["devices"][k]["halo"]) << line;
+    }
     if (foretold["ordering"]["name"] == "natural") continue;
     EXPECT_EQ(phase(foretold, "ordering")["held_bytes"], took["ordering"]["bytes"]) << line;
   }
@@ -185,7 +191,9 @@ TEST_F(DryRunTest, LimitsDecideTheExitCode) {
   ASSERT_EQ(run("convert --poisson3d 40 p.mtx").exit_code, 0);
   for (const std::string line :
        {"p.mtx -m cg -p jacobi", "p.mtx -m bicgstab -p none -k csr5", "p.mtx -m cg -p jacobi --ordering rcm",
-        "pagerank p.mtx --unweighted", "spgemm p.mtx", "compare p.mtx --repeat 3 --min-time 0"}) {
+        "pagerank p.mtx --unweighted", "pagerank --generate rmat:scale=13 --ordering rcm",
+        "pagerank --generate rmat:scale=13 --ordering degree", "spgemm p.mtx",
+        "compare p.mtx --repeat 3 --min-time 0"}) {
     const json document = forecast(line + " --mem-limit 4GiB");
     EXPECT_EQ(document["result"]["status"], "fits") << line;
     EXPECT_EQ(document["memory_bytes"]["limit"], std::uint64_t{4} << 30);

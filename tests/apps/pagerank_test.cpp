@@ -218,6 +218,21 @@ TEST_F(PageRankCommandTest, OtherNumberingsDoNotShow) {
   }
 }
 
+/// An iteration is the same in every numbering, so the ranks of an ended one are, too.
+TEST_F(PageRankCommandTest, AnotherNumberingEndedEarly) {
+  const std::string line = "pagerank --generate rmat:scale=8 --max-iters 2 --sum n --device host -q -o - --ordering ";
+  const auto natural = run(line + "natural");
+  ASSERT_EQ(natural.exit_code, 3) << natural.err;
+  const auto expected = stdout_vector(natural);
+  for (const std::string ordering : {"rcm", "degree"}) {
+    const auto result = run(line + ordering);
+    EXPECT_EQ(result.exit_code, 3);
+    const auto ranks = stdout_vector(result);
+    ASSERT_EQ(ranks.size(), expected.size());
+    for (std::size_t i = 0; i < ranks.size(); ++i) ASSERT_NEAR(ranks[i], expected[i], 1e-12 * 256) << ordering << i;
+  }
+}
+
 TEST_F(PageRankCommandTest, SeveralVectorsInAnotherNumbering) {
   const std::string line = "pagerank --generate rmat:scale=8 --tol 1e-14 --personalize 3;7,9 -q -o ";
   ASSERT_EQ(run(line + "natural.txt").exit_code, 0);
@@ -237,7 +252,7 @@ TEST_F(PageRankCommandTest, OtherNumberingsAreShownAndNameVerticesOfTheFile) {
   const auto refused = run("pagerank bad.mtx --ordering degree");
   EXPECT_EQ(refused.exit_code, 5);
   EXPECT_NE(refused.err.find("row 3, column 2 holds -1"), std::string::npos) << refused.err;
-  const auto large = run("pagerank --generate rmat:scale=14 --ordering degree --mem-limit 8MB --device host");
+  const auto large = run("pagerank --generate rmat:scale=14 --ordering degree --mem-limit 9MB --device host");
   EXPECT_EQ(large.exit_code, 6) << large.out;
   EXPECT_NE(large.err.find("the graph in another numbering"), std::string::npos) << large.err;
 }

@@ -69,30 +69,53 @@ TEST(HarwellBoeing, Refusals) {
             "A: a symmetric file holds one triangle, found 1 entries of the lower and 1 of the upper one");
 }
 
-/// A MATLAB 5 file with one sparse variable, uncompressed.
-[[nodiscard]] std::string mat(const std::string& name) {
-  const auto element = [](std::int32_t type, const std::string& data) {
-    std::string padded = data;
-    padded.resize((data.size() + 7) / 8 * 8, '\0');
-    return raw<std::int32_t>({type, static_cast<std::int32_t>(data.size())}) + padded;
-  };
-  constexpr std::int32_t uint32 = 6;
-  constexpr std::int32_t int32 = 5;
-  constexpr std::int32_t int8 = 1;
-  constexpr std::int32_t float64 = 9;
-  constexpr std::int32_t matrix = 14;
-  const std::string body = element(uint32, raw<std::uint32_t>({5, 3})) + element(int32, raw<std::int32_t>({2, 3})) +
-                           element(int8, name) + element(int32, raw<std::int32_t>({0, 0, 1})) +
-                           element(int32, raw<std::int32_t>({0, 1, 1, 3})) +
-                           element(float64, raw<double>({2, -1, 0.5}));
-  std::string header = "MATLAB 5.0 MAT-file, written by a test";
-  header.resize(116, ' ');
-  header.resize(124, '\0');
-  return header + raw<std::uint16_t>({0x0100, 0x4d49}) + element(matrix, body);
+[[nodiscard]] std::string mat_element(std::int32_t type, const std::string& data) {
+  std::string padded = data;
+  padded.resize((data.size() + 7) / 8 * 8, '\0');
+  return raw<std::int32_t>({type, static_cast<std::int32_t>(data.size())}) + padded;
+}
+
+/// A sparse variable of a MATLAB 5 file, by default that of `small`.
+struct MatVariable {
+  static constexpr std::uint32_t logical = 0x200;
+  static constexpr std::uint32_t complex = 0x800;
+  static constexpr std::int32_t int8 = 1, uint8 = 2, int32 = 5, uint32 = 6, float64 = 9, matrix = 14;
+
+  std::string name = "A";
+  std::uint32_t flags = 0;
+  std::vector<std::int32_t> sizes{2, 3};
+  std::vector<std::int32_t> row_indices{0, 0, 1};
+  std::vector<std::int32_t> column_offsets{0, 1, 1, 3};
+  std::int32_t values_type = float64;
+  std::string values = raw<double>({2, -1, 0.5});
+
+  [[nodiscard]] static std::string words(const std::vector<std::int32_t>& numbers) {
+    std::string text;
+    for (const std::int32_t number : numbers) text += raw<std::int32_t>({number});
+    return text;
+  }
+  [[nodiscard]] std::string bytes() const {
+    constexpr std::uint32_t sparse = 5;
+    const std::string elements =
+        mat_element(uint32, raw<std::uint32_t>({flags | sparse, static_cast<std::uint32_t>(row_indices.size())})) +
+        mat_element(int32, words(sizes)) + mat_element(int8, name) + mat_element(int32, words(row_indices)) +
+        mat_element(int32, words(column_offsets)) + mat_element(values_type, values);
+    return mat_element(matrix, (flags & complex) == 0 ? elements : elements + mat_element(values_type, values));
+  }
+};
+
+/// A MATLAB 5 file of uncompressed variables.
+[[nodiscard]] std::string mat(const std::vector<MatVariable>& variables) {
+  std::string file = "MATLAB 5.0 MAT-file, written by a test";
+  file.resize(116, ' ');
+  file.resize(124, '\0');
+  file += raw<std::uint16_t>({0x0100, 0x4d49});
+  for (const MatVariable& each : variables) file += each.bytes();
+  return file;
 }
 
 TEST(MatlabFiles, SparseVariables) {
-  const std::string file = mat("A");
+  const std::string file = mat({{}});
   if (!reads("matlab")) {
     EXPECT_EQ(refusal(file), "A: this build reads no .mat files: built without matio");
     GTEST_SKIP() << "built without matio";
@@ -115,9 +138,37 @@ TEST(MatlabFiles, SparseVariables) {
   }
 }
 
+/// As MATLAB and SciPy write them.
+TEST(MatlabFiles, LogicalAndEmptySparseVariables) {
+  if (!reads("matlab")) GTEST_SKIP() << "built without matio";
+  const std::string ones = "2 x 3: (1,1)=1 (1,3)=1 (2,3)=1";
+  const std::string bytes = "\1\1\1"s;
+  const MatVariable logical{.flags = MatVariable::logical, .values_type = MatVariable::uint8, .values = bytes};
+  EXPECT_EQ(read(mat({logical})), ones);
+  // MATLAB calls these bytes double.
+  const MatVariable called_double{.flags = MatVariable::logical, .values = bytes};
+  EXPECT_EQ(read(mat({called_double})), ones);
+  const MatVariable empty{.sizes = {2, 1}, .row_indices = {}, .column_offsets = {0, 0}, .values = ""};
+  EXPECT_EQ(read(mat({empty})), "2 x 1:");
+  const MatVariable none{.sizes = {0, 0}, .row_indices = {}, .column_offsets = {0}, .values = ""};
+  EXPECT_EQ(read(mat({none})), "0 x 0:");
+  // Beside others the wanted one is named.
+  MatVariable mask = called_double;
+  mask.name = "mask";
+  MatVariable wave{.flags = MatVariable::complex};
+  wave.name = "wave";
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("A.mat").string();
+  write_text(path, mat({mask, {}, wave}));
+  EXPECT_EQ(entries_of(read_matrix<double>(path + ":A")), small);
+  EXPECT_EQ(entries_of(read_matrix<double>(path + ":mask")), ones);
+  EXPECT_EQ(refusal_of([&] { return read_matrix<double>(path + ":wave"); }),
+            path + ": expected wave to be a real matrix, found complex numbers, which are not supported");
+}
+
 TEST(MatlabFiles, SparseArraysAsMatioReadsThem) {
   if (!reads("matlab")) GTEST_SKIP() << "built without matio";
-  const std::string file = mat("A");
+  const std::string file = mat({{}});
   constexpr std::size_t class_at = 144, row_indices_at = 184, column_offsets_at = 208, values_at = 232;
   const auto refused = [&](std::size_t at, char byte) {
     std::string changed = file;
@@ -126,15 +177,18 @@ TEST(MatlabFiles, SparseArraysAsMatioReadsThem) {
   };
   const std::string start = "A: byte 128: ";
   EXPECT_EQ(refused(row_indices_at, 123),
-            start + "expected indices of 32 bits of the sparse matrix, found 12 bytes of type 123");
+            start + "expected 32-bit row indices of the sparse matrix, found 12 bytes of type 123");
   EXPECT_EQ(refused(row_indices_at, 3),
-            start + "expected indices of 32 bits of the sparse matrix, found 12 bytes of type 3");
+            start + "expected 32-bit row indices of the sparse matrix, found 12 bytes of type 3");
   EXPECT_EQ(refused(column_offsets_at, 9),
-            start + "expected indices of 32 bits of the sparse matrix, found 16 bytes of type 9");
+            start + "expected 32-bit column offsets of the sparse matrix, found 16 bytes of type 9");
   EXPECT_EQ(refused(column_offsets_at + 4, 15),
-            start + "expected indices of 32 bits of the sparse matrix, found 15 bytes of type 5");
+            start + "expected 32-bit column offsets of the sparse matrix, found 15 bytes of type 5");
   EXPECT_EQ(refused(values_at, 8), start + "expected values of the sparse matrix, found 24 bytes of type 8");
   EXPECT_EQ(refused(values_at + 4, 23), start + "expected values of the sparse matrix, found 23 bytes of type 9");
+  const std::string logical = raw<double>({1, 1, 1});
+  EXPECT_EQ(refusal(mat({{.flags = MatVariable::logical, .values = logical}})),
+            start + "expected a byte per logical value of the sparse matrix, found 24 bytes of type 9");
   const std::string lacks = start + "the sparse matrix lacks row indices, column offsets or values";
   EXPECT_EQ(refused(class_at + 1, 8), lacks);  // complex, without imaginary parts
   std::string without_values = file.substr(0, values_at);

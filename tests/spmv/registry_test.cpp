@@ -114,7 +114,7 @@ TEST(Selection, LongRowsAreFoundAmongManyShortOnes) {
   constexpr std::size_t rows = 300001;
   const PlanInfo even = automatic_plan(testing::lengths_of(rows, 1), 1);
   EXPECT_EQ(even.algorithm, SpmvAlgorithm::csr);
-  EXPECT_NE(even.reason.find("no row holds 4096 of 300001 nonzeros"), std::string::npos) << even.reason;
+  EXPECT_NE(even.reason.find("no row holds 4096 or more of 300001 nonzeros"), std::string::npos) << even.reason;
   for (const std::size_t place : {std::size_t{0}, std::size_t{123456}, rows - 1}) {
     SCOPED_TRACE(place);
     std::vector<index_t> lengths(rows, 1);
