@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <system_error>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -151,10 +152,11 @@ namespace {
   if (ranks_vertices(command) && name == "rtol") hint = "use --tol";
   if (command == Command::run) hint = in(for_run);
   if (!hint.empty()) return hint;
+  std::vector<std::string_view> owners;
   for (const Command other : commands()) {
-    if (find_option(other, name) != nullptr) return fmt::format("it belongs to: solve {}", to_string(other));
+    if (find_option(other, name) != nullptr) owners.push_back(to_string(other));
   }
-  return {};
+  return owners.empty() ? std::string() : fmt::format("it belongs to: solve {}", fmt::join(owners, ", "));
 }
 
 /// A problem is a file or one of the model problems.
