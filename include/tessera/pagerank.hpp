@@ -55,9 +55,9 @@ class TransitionMatrix {
   [[nodiscard]] std::uint64_t bytes() const noexcept;
 
   /// The same graph with its vertices numbered anew: new vertex k is the old vertex order[k], so the rank at k is that
-  /// of old vertex order[k]. Iterations are faster where the ranks that a product reads then lie together; the
-  /// permutation costs tens of iterations, so it is for many rankings of one graph (docs/reordering.md). O(vertices +
-  /// edges log(most in-links)) as tessera::permuted(), and the in-links twice while it lasts.
+  /// of old vertex order[k]. Iterations are faster where the ranks that a product reads then lie together; hundreds of
+  /// them repay the permutation, so it is for many rankings of one graph (docs/reordering.md). O(vertices + edges
+  /// log(most in-links)) as tessera::permuted(), and the in-links twice while it lasts.
   /// \param order a permutation of 0 ... n-1 on device(): ordering(in_links()->view(), kind, device()), say, whose
   ///        columns are the sources of links, so that `degree` counts out-links
   /// \throws DimensionError, InvalidArgument as tessera::permuted(); OutOfMemory, CudaError
