@@ -52,6 +52,11 @@ namespace tessera::host {
 template <class T>
 [[nodiscard]] std::unique_ptr<detail::AmgCycleOperator<T>> make_amg_cycle(const detail::AmgHierarchy<T>& hierarchy,
                                                                           const AmgOptions& options);
+/// The same with row templates from another number of nonzeros on.
+template <class T>
+[[nodiscard]] std::unique_ptr<detail::AmgCycleOperator<T>> make_amg_cycle(const detail::AmgHierarchy<T>& hierarchy,
+                                                                          const AmgOptions& options,
+                                                                          offset_t least_templated);
 }  // namespace tessera::host
 
 namespace tessera::cuda {

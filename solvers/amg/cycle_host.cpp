@@ -3,9 +3,11 @@
 
 #include "solvers/amg/cycle.hpp"
 #include "solvers/amg/cycle_steps.hpp"
+#include "spmv/patterns/patterns_tuning.hpp"
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
 
 namespace tessera::host {
@@ -15,16 +17,14 @@ namespace {
 template <class T, class V>
 class HostCycle final : public AmgCycleOperator<T> {
  public:
-  HostCycle(const AmgHierarchy<T>& hierarchy, AmgOptions options)
+  HostCycle(const AmgHierarchy<T>& hierarchy, AmgOptions options, offset_t least_templated)
       : device_(hierarchy.device),
         options_(std::move(options)),
+        least_templated_(least_templated),
         dense_(hierarchy.coarsest_inverse, hierarchy.coarsest_inverse.empty() ? 0 : coarsest_rows(hierarchy)),
         levels_(hierarchy.levels.size()) {
-    for (std::size_t l = 0; l < levels_.size(); ++l) {
-      make_level(hierarchy, l);
-      const bool is_dense = levels_[l].is_dense;
-      layouts_.push_back({is_dense ? "dense" : "csr", levels_[l].bytes() + (is_dense ? dense_.bytes() : 0)});
-    }
+    for (std::size_t l = 0; l < levels_.size(); ++l) make_level(hierarchy, l);
+    name_layouts();
   }
 
   void apply(std::span<const T> r, std::span<T> z) const override {
@@ -46,10 +46,19 @@ class HostCycle final : public AmgCycleOperator<T> {
       if (source.r) levels_[l].r.assign(device_, *source.r);
       assign_smoother(hierarchy, l);
     }
+    name_layouts();
   }
 
  private:
-  using Level = AmgCycleLevel<V, CycleCsr<V>>;
+  using Level = AmgCycleLevel<V, CycleMatrix<V>>;
+
+  void name_layouts() {
+    layouts_.clear();
+    for (const Level& level : levels_) {
+      layouts_.push_back({level.is_dense ? "dense" : std::string(level.a.layout_name()),
+                          level.bytes() + (level.is_dense ? dense_.bytes() : 0)});
+    }
+  }
 
   [[nodiscard]] static index_t coarsest_rows(const AmgHierarchy<T>& hierarchy) {
     return hierarchy.levels.back().a->rows();
@@ -62,9 +71,9 @@ class HostCycle final : public AmgCycleOperator<T> {
     level.is_dense = is_dense_level(hierarchy, l);
     allocate_vectors<T>(level, device_, l, levels_.size(), options_.cycle);
     if (level.is_dense) return;
-    level.a = CycleCsr<V>(device_, *source.a);
-    if (source.p) level.p = CycleCsr<V>(device_, *source.p);
-    if (source.r) level.r = CycleCsr<V>(device_, *source.r);
+    level.a = CycleMatrix<V>(device_, *source.a, least_templated_);
+    if (source.p) level.p = CycleMatrix<V>(device_, *source.p);
+    if (source.r) level.r = CycleMatrix<V>(device_, *source.r);
     level.m = Array<V>(level.rows, Init::none);
     level.weights = Array<V>(static_cast<std::int64_t>(weights(hierarchy, l).size()), Init::none);
     assign_smoother(hierarchy, l);
@@ -83,6 +92,7 @@ class HostCycle final : public AmgCycleOperator<T> {
 
   Device device_;
   AmgOptions options_;
+  offset_t least_templated_;
   CycleDense<V> dense_;
   mutable std::vector<Level> levels_;  ///< a product writes their vectors
   std::vector<AmgLayout> layouts_;
@@ -91,12 +101,24 @@ class HostCycle final : public AmgCycleOperator<T> {
 }  // namespace
 
 template <class T>
+std::unique_ptr<AmgCycleOperator<T>> make_amg_cycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& options,
+                                                    offset_t least_templated) {
+  if (options.precision == AmgPrecision::single) {
+    return std::make_unique<HostCycle<T, float>>(hierarchy, options, least_templated);
+  }
+  return std::make_unique<HostCycle<T, T>>(hierarchy, options, least_templated);
+}
+
+template <class T>
 std::unique_ptr<AmgCycleOperator<T>> make_amg_cycle(const AmgHierarchy<T>& hierarchy, const AmgOptions& options) {
-  if (options.precision == AmgPrecision::single) return std::make_unique<HostCycle<T, float>>(hierarchy, options);
-  return std::make_unique<HostCycle<T, T>>(hierarchy, options);
+  return make_amg_cycle(hierarchy, options, least_nonzeros_on_host);
 }
 
 template std::unique_ptr<AmgCycleOperator<float>> make_amg_cycle(const AmgHierarchy<float>&, const AmgOptions&);
 template std::unique_ptr<AmgCycleOperator<double>> make_amg_cycle(const AmgHierarchy<double>&, const AmgOptions&);
+template std::unique_ptr<AmgCycleOperator<float>> make_amg_cycle(const AmgHierarchy<float>&, const AmgOptions&,
+                                                                 offset_t);
+template std::unique_ptr<AmgCycleOperator<double>> make_amg_cycle(const AmgHierarchy<double>&, const AmgOptions&,
+                                                                  offset_t);
 
 }  // namespace tessera::host

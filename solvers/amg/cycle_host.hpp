@@ -1,5 +1,5 @@
 /// \file
-/// Multigrid cycle on threads of the host: matrices as CSR in the element type of the cycle, and
+/// Multigrid cycle on threads of the host: matrices as CSR or as row templates in the element type of the cycle, and
 /// one pass per operation.
 #pragma once
 
@@ -7,12 +7,19 @@
 #include "core/detail_namespace.hpp"
 #include "core/parallel.hpp"
 #include "solvers/amg/cycle_ops.hpp"
+#include "spmv/patterns/patterns.hpp"
+#include "spmv/patterns/row_lists_host.hpp"
 #include "tessera/array.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace tessera::host {
 
@@ -61,39 +68,101 @@ struct CycleDenseRows {
   }
 };
 
-/// A matrix of the cycle.
+/// Rows on templates: lists of relative columns and values that they share.
 template <class V>
-class CycleCsr {
+struct CycleTemplateRows {
+  const std::uint8_t* codes;  ///< the list of each row
+  const index_t* lists;       ///< per list its length, then relative columns
+  int stride;                 ///< of lists
+  TemplateValues<V> values;
+
+  [[nodiscard]] RowList list(int code) const noexcept {
+    const index_t* const own = lists + std::int64_t{code} * stride;
+    return {own[0], own + 1};
+  }
+};
+
+/// A matrix of the cycle: row templates where these name all rows of a large matrix, else CSR. Both give the same bits.
+template <class V>
+class CycleMatrix {
  public:
-  CycleCsr() = default;
+  CycleMatrix() = default;
+  /// \param least_templated nonzeros from which templates are looked for \throws OutOfMemory
   template <class T>
-  CycleCsr(const Device& device, const Csr<T>& source)
-      : rows_(source.rows()),
-        offsets_(source.row_offsets().size(), Init::none),
-        columns_(source.nnz(), Init::none),
-        values_(source.nnz(), Init::none) {
-    convert(device, offsets_, source.row_offsets());
-    convert(device, columns_, source.columns());
-    assign(device, source);
+  CycleMatrix(const Device& device, const Csr<T>& source, offset_t least_templated = most_nonzeros)
+      : rows_(source.rows()), least_templated_(least_templated) {
+    if (!find_templates(device, source)) copy(device, source);
   }
 
-  /// Takes the values of a matrix of the same structure.
+  /// Takes the values of a matrix of the same structure; where templates no longer hold them, it becomes CSR.
+  /// \throws OutOfMemory
   template <class T>
   void assign(const Device& device, const Csr<T>& source) {
+    if (is_templated()) {
+      if (find_templates(device, source)) return;
+      codes_ = Array<std::uint8_t>();
+      return copy(device, source);
+    }
+    assign_values(device, source);
+  }
+
+  [[nodiscard]] index_t rows() const noexcept { return rows_; }
+  [[nodiscard]] bool is_templated() const noexcept { return !codes_.empty(); }
+  [[nodiscard]] std::string_view layout_name() const noexcept { return is_templated() ? "row-templates" : "csr"; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept {
+    return offsets_.bytes() + columns_.bytes() + values_.bytes() + codes_.bytes() + lists_.bytes();
+  }
+
+  /// Of CSR.
+  [[nodiscard]] CycleCsrRows<V> view() const noexcept { return {offsets_.data(), columns_.data(), values_.data()}; }
+  [[nodiscard]] CycleTemplateRows<V> templates() const noexcept {
+    return {codes_.data(), lists_.data(), stride_, {values_.data(), stride_ - 1}};
+  }
+
+ private:
+  static constexpr offset_t most_nonzeros = std::numeric_limits<offset_t>::max();
+
+  template <class T>
+  void copy(const Device& device, const Csr<T>& source) {
+    offsets_ = Array<offset_t>(source.row_offsets().size(), Init::none);
+    columns_ = Array<index_t>(source.nnz(), Init::none);
+    values_ = Array<V>(source.nnz(), Init::none);
+    convert(device, offsets_, source.row_offsets());
+    convert(device, columns_, source.columns());
+    assign_values(device, source);
+  }
+
+  template <class T>
+  void assign_values(const Device& device, const Csr<T>& source) {
     if (source.is_pattern()) return fill(device, values_, [](std::int64_t /*k*/) { return V{1}; });
     convert(device, values_, source.values());
   }
 
-  [[nodiscard]] index_t rows() const noexcept { return rows_; }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return offsets_.bytes() + columns_.bytes() + values_.bytes(); }
+  /// \returns whether all rows are on templates
+  template <class T>
+  bool find_templates(const Device& device, const Csr<T>& source) {
+    const CsrView<T> a = source.view();
+    if (a.is_pattern() || a.nnz() < least_templated_ || !neighbours_are_alike(a)) return false;
+    RowPatterns<T> found;
+    const bool is_refused =
+        search_row_patterns(a, RowListKind::columns_and_values, device, found).has_value() || !found.exceptions.empty();
+    if (is_refused) return false;
+    values_ = Array<V>(found.values.size(), Init::none);
+    convert(device, values_, found.values);
+    stride_ = found.stride();
+    lists_ = std::move(found.table);
+    codes_ = std::move(found.codes);
+    return true;
+  }
 
-  [[nodiscard]] CycleCsrRows<V> view() const noexcept { return {offsets_.data(), columns_.data(), values_.data()}; }
-
- private:
   index_t rows_ = 0;
+  offset_t least_templated_ = most_nonzeros;
   Array<offset_t> offsets_;
   Array<index_t> columns_;
-  Array<V> values_;
+  Array<V> values_;  ///< of CSR, or of the lists
+  Array<std::uint8_t> codes_;
+  Array<index_t> lists_;
+  int stride_ = 0;
 };
 
 /// The inverse of the coarsest matrix, row-major.
@@ -124,7 +193,7 @@ class CycleDense {
 template <class T, class V>
 class HostExecutor {
  public:
-  using Matrix = CycleCsr<V>;
+  using Matrix = CycleMatrix<V>;
   using Dense = CycleDense<V>;
   /// Arithmetic costs more than the pass over vectors that it would save.
   static constexpr bool fuses_first_sweep = false;
@@ -135,7 +204,12 @@ class HostExecutor {
   template <class AnyMatrix, class Gather, class Op>
   typename Op::Sums rows(const AnyMatrix& matrix, const Gather& x, const Op& op) {
     using Sums = typename Op::Sums;
-    const auto pass = [&](Range range) { return sums_of(range, matrix.view(), x, op); };
+    const auto pass = [&](Range range) {
+      if constexpr (std::is_same_v<AnyMatrix, Matrix> && std::is_same_v<Gather, AmgVector<V>>) {
+        if (matrix.is_templated()) return sums_of_templates(range, matrix.templates(), x.x, op);
+      }
+      return sums_of(range, matrix.view(), x, op);
+    };
     if constexpr (std::is_empty_v<Sums>) {
       parallel_for(device_, matrix.rows(), pass);
       return {};
@@ -167,6 +241,21 @@ class HostExecutor {
     typename Op::Sums sums{};
     for (auto i = static_cast<index_t>(range.begin); i < range.end; ++i) {
       op.apply(i, rows.sum(i, x), op.constants(i), op.load(i), sums);
+    }
+    return sums;
+  }
+  template <class Op>
+  [[nodiscard]] static typename Op::Sums sums_of_templates(Range range, const CycleTemplateRows<V> rows,
+                                                           const V* const x, const Op op) {
+    typename Op::Sums sums{};
+    std::array<V, slice_rows> of_rows;
+    for (auto i = static_cast<index_t>(range.begin); i < range.end;) {
+      const int code = rows.codes[i];
+      const index_t count = rows_alike(rows.codes + i, range.end - i);
+      add_rows(count, rows.list(code), rows.values.row(i, code), x + i, of_rows);
+      for (index_t r = 0; r < count; ++r, ++i) {
+        op.apply(i, of_rows[static_cast<std::size_t>(r)], op.constants(i), op.load(i), sums);
+      }
     }
     return sums;
   }

@@ -9,7 +9,7 @@ namespace {
 template <class T, class V>
 class HostBackend {
  public:
-  using Matrix = CycleCsr<V>;
+  using Matrix = CycleMatrix<V>;
 
   HostBackend(const Device& device, bool /*gathers*/) : rank_device_(device), device_(alone(device)) {}
 

@@ -1,20 +1,17 @@
 /// \file
-/// Products by row patterns on the host, by ranges of rows. Neighbouring rows on one list are summed side by side, 16
-/// or 4 of them, so that vector instructions take several at once and their additions do not wait for each other.
+/// Products by row patterns on the host, by ranges of rows.
 #include "core/parallel.hpp"
 #include "preprocess/merge_search.hpp"
 #include "spmv/common/chunks.hpp"
 #include "spmv/common/epilogue.hpp"
 #include "spmv/patterns/pattern_panels_host.hpp"
 #include "spmv/patterns/patterns.hpp"
-#include "spmv/patterns/value_store_host.hpp"
+#include "spmv/patterns/row_lists_host.hpp"
 #include "tessera/error.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 #include <vector>
 
 namespace tessera::host {
@@ -22,51 +19,6 @@ namespace tessera::host {
 using namespace detail;
 
 namespace {
-
-/// Rows of one list that are summed side by side where a slice holds fewer, or values stand in CSR.
-constexpr index_t few_rows = 4;
-
-/// A list as a product reads it.
-struct RowList {
-  index_t length;
-  const index_t* columns;  ///< relative
-};
-
-/// The sums of `Rows` rows of one list: entry by entry for all of them, so that a row still gets its terms in the order
-/// of its columns. \param x at the first row's own column
-template <index_t Rows, class T, class RowValues>
-[[gnu::always_inline]] inline void add_rows(const RowList& own, const RowValues& values, const T* x,
-                                            std::array<T, slice_rows>& sums) noexcept {
-  constexpr bool has_values = !std::is_same_v<RowValues, NoStoredValues::Row>;
-  if constexpr (Rows == 1) {
-    T sum{0};
-    for (index_t k = 0; k < own.length; ++k) {
-      const T source = x[own.columns[k]];
-      if constexpr (has_values) {
-        sum += values.entry(k).value(0) * source;
-      } else {
-        sum += source;
-      }
-    }
-    sums[0] = sum;
-  } else {
-    constexpr index_t lanes = LanesOfRows<T>::count;
-    constexpr auto groups = static_cast<std::size_t>(Rows / lanes);
-    Lanes<T> sum[groups] = {};
-    for (index_t k = 0; k < own.length; ++k) {
-      const T* const source = x + own.columns[k];
-      for (std::size_t g = 0; g < groups; ++g) {
-        const auto first = static_cast<index_t>(g) * lanes;
-        if constexpr (has_values) {
-          sum[g] += values.entry(k).lanes(first) * load_lanes(source + first);
-        } else {
-          sum[g] += load_lanes(source + first);
-        }
-      }
-    }
-    std::memcpy(sums.data(), &sum, sizeof(sum));
-  }
-}
 
 template <class T>
 class PatternsHostKernel final : public SpmvKernel<T> {
@@ -184,18 +136,6 @@ class PatternsHostKernel final : public SpmvKernel<T> {
     return sum;
   }
 
-  /// Rows from i on that are on its list, at most `most`: all of these, few_rows or one.
-  [[nodiscard]] index_t rows_alike(std::int64_t i, index_t most) const noexcept {
-    const std::uint8_t* const code = found_.codes.data() + i;
-    const auto equal = [code](index_t count) {
-      int unlike = 0;
-      for (index_t r = 1; r < count; ++r) unlike |= code[r] ^ code[0];
-      return unlike == 0;
-    };
-    if (most == slice_rows && equal(slice_rows)) return slice_rows;
-    return most >= few_rows && equal(few_rows) ? few_rows : 1;
-  }
-
   template <class Values, class Epilogue>
   [[gnu::noinline]] ProductDots multiply_by_lists(const CsrView<T>& a, Range rows, Values values, const T* x,
                                                   Epilogue epilogue) const {
@@ -210,16 +150,8 @@ class PatternsHostKernel final : public SpmvKernel<T> {
         continue;
       }
       const std::int64_t of_slice = Values::in_slices ? slice_rows - i % slice_rows : slice_rows;
-      const index_t count = rows_alike(i, static_cast<index_t>(std::min(of_slice, rows.end - i)));
-      const RowList own = list(code);
-      const auto own_values = values.row(i, code);
-      if (count == slice_rows) {
-        add_rows<slice_rows, T>(own, own_values, x + i, sums);
-      } else if (count == few_rows) {
-        add_rows<few_rows, T>(own, own_values, x + i, sums);
-      } else {
-        add_rows<1, T>(own, own_values, x + i, sums);
-      }
+      const index_t count = rows_alike(found_.codes.data() + i, std::min(of_slice, rows.end - i));
+      add_rows(count, list(code), values.row(i, code), x + i, sums);
       for (index_t r = 0; r < count; ++r) epilogue.store(row + r, sums[static_cast<std::size_t>(r)], dots);
       i += count;
     }
@@ -254,7 +186,7 @@ class PatternsHostKernel final : public SpmvKernel<T> {
       }
       const RowList own = list(code);
       const CsrRow values{a.values.data() + begin, own.length};
-      const index_t count = rows_alike(i, static_cast<index_t>(std::min<std::int64_t>(few_rows, rows.end - i)));
+      const index_t count = rows_alike(found_.codes.data() + i, std::min<std::int64_t>(few_rows, rows.end - i));
       if (count == few_rows) {
         add_rows<few_rows, T>(own, values, x + i, sums);
       } else {

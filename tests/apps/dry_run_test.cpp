@@ -41,17 +41,6 @@ class DryRunTest : public SolveTest {
     ADD_FAILURE() << "no phase " << name << " in " << document["phases"];
     return {};
   }
-  /// What the program holds besides: code and libraries as this machine maps them, read from runs on the smallest of
-  /// inputs, and 2 MiB for what grows beside the arrays: further code, threads, buffers of streams.
-  [[nodiscard]] std::uint64_t program_bytes() const {
-    std::uint64_t smallest = 0;
-    for (const char* line : {"--poisson2d 2", "pagerank --generate web:10"}) {
-      const auto done = run(line);
-      EXPECT_EQ(done.exit_code, 0) << done.err;
-      smallest = std::max(smallest, done.peak_bytes);
-    }
-    return smallest + (std::uint64_t{2} << 20);
-  }
   /// The forecast of a peak against the largest resident size of the run.
   void expect_holds(const std::string& line, std::initializer_list<int> codes = {0}) const {
     const json document = forecast(line);

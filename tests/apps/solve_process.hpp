@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -80,6 +82,18 @@ class SolveTest : public ::testing::Test {
     ProcessOptions options;
     options.directory = directory_;
     return run_process(variables, options);
+  }
+
+  /// What the program holds besides: code and libraries as this machine maps them, read from runs on the smallest of
+  /// inputs, and 2 MiB for what grows beside the arrays: further code, threads, buffers of streams.
+  [[nodiscard]] std::uint64_t program_bytes() const {
+    std::uint64_t smallest = 0;
+    for (const char* line : {"--poisson2d 2", "pagerank --generate web:10"}) {
+      const auto done = run(line);
+      EXPECT_EQ(done.exit_code, 0) << done.err;
+      smallest = std::max(smallest, done.peak_bytes);
+    }
+    return smallest + (std::uint64_t{2} << 20);
   }
 
  private:

@@ -5,6 +5,9 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace tessera::testing {
 namespace {
@@ -96,6 +99,66 @@ TEST(AmgCycleOnHost, RefreshTakesNewValues) {
   cycle->refresh(hierarchy);
   const std::vector<double> r = random_values<double>(63, 5);
   expect_cycle<double, float>(CycleOracle<double, float>(other, hierarchy), r, image(*cycle, r));
+}
+
+constexpr offset_t always = 0;
+constexpr offset_t never = std::numeric_limits<offset_t>::max();
+
+/// Rows of 40 x 30 points, in groups of 16, 4 and single ones at the boundary.
+template <class T>
+void expect_bits_of_csr(CycleCase task, AmgPrecision precision) {
+  task.options.precision = precision;
+  SCOPED_TRACE(describe(task));
+  detail::AmgHierarchy<T> hierarchy = make_hierarchy<T>(task);
+  const std::vector<T> r = random_values<T>(static_cast<std::size_t>(task.a[0].rows()), 7);
+  const auto csr = host::make_amg_cycle(hierarchy, task.options, never);
+  EXPECT_EQ(csr->layouts()[0].name, "csr");
+  const std::vector<T> expected = image(*csr, r);
+  for (const int threads : {1, 3}) {
+    hierarchy.device = Device::host(threads);
+    const auto cycle = host::make_amg_cycle(hierarchy, task.options, always);
+    EXPECT_EQ(cycle->layouts()[0].name, "row-templates");
+    EXPECT_LT(cycle->layouts()[0].bytes, csr->layouts()[0].bytes);
+    EXPECT_EQ(image(*cycle, r), expected);
+  }
+}
+
+TEST(AmgCycleOnHost, RowTemplatesGiveTheBitsOfCsr) {
+  CycleCase task = aggregated(40, 30, {5, 4});
+  for (const AmgOptions& options : cycle_options()) {
+    task.options = options;
+    expect_bits_of_csr<double>(task, AmgPrecision::single);
+    expect_bits_of_csr<double>(task, AmgPrecision::full);
+    expect_bits_of_csr<float>(task, AmgPrecision::full);
+  }
+}
+
+TEST(AmgCycleOnHost, SmallMatricesStayInCsr) {
+  const CycleCase task = aggregated(40, 30, {5, 4});
+  EXPECT_EQ(host::make_amg_cycle(make_hierarchy<double>(task), task.options)->layouts()[0].name, "csr");
+}
+
+/// Values that rows still share stay templates; others make the matrix CSR, for good.
+TEST(AmgCycleOnHost, RefreshOfRowTemplates) {
+  const CycleCase task = aggregated(40, 30, {5, 4});
+  CycleCase scaled("scaled", EigenSparse<double>(2.5 * task.a[0]));
+  CycleCase varied("varied", task.a[0]);
+  for (index_t i = 0; i < 1200; ++i) varied.a[0].coeffRef(i, i) += 0.001 * i;
+  for (const EigenSparse<double>& p : task.p) {
+    scaled.coarsen(p);
+    varied.coarsen(p);
+  }
+  const std::vector<double> r = random_values<double>(1200, 5);
+  const auto cycle = host::make_amg_cycle(make_hierarchy<double>(task), task.options, always);
+  const std::vector<std::pair<const CycleCase*, std::string>> steps{
+      {&scaled, "row-templates"}, {&task, "row-templates"}, {&varied, "csr"}, {&task, "csr"}};
+  for (const auto& [next, layout] : steps) {
+    SCOPED_TRACE(next->name + ", " + layout);
+    const detail::AmgHierarchy<double> hierarchy = make_hierarchy<double>(*next);
+    cycle->refresh(hierarchy);
+    EXPECT_EQ(cycle->layouts()[0].name, layout);
+    EXPECT_EQ(image(*cycle, r), image(*host::make_amg_cycle(hierarchy, task.options, never), r));
+  }
 }
 
 TEST(AmgCycleOnHost, LayoutsNameEveryLevelAndItsBytes) {
