@@ -198,8 +198,12 @@ void add_graph_ordering(Ordering kind, const ForecastMatrix<T>& matrix, Forecast
   OrderingFacts& facts = forecast.ordering.emplace();
   if (kind == Ordering::natural) return;
   facts.name = to_string(kind);
+  const CsrView<T> adjacency = matrix.matrix->view();
+  std::vector<index_t> in_links(static_cast<std::size_t>(adjacency.cols));
+  for (const index_t column : adjacency.columns) ++in_links[static_cast<std::size_t>(column)];
+  const index_t most = in_links.empty() ? 0 : *std::max_element(in_links.begin(), in_links.end());
   const OrderingBytes bytes =
-      predicted_graph_ordering_bytes(kind, matrix.matrix->view(), matrix.sizes.facts, Device{}.threads());
+      predicted_graph_ordering_bytes<T>(kind, matrix.sizes.facts, most, !adjacency.is_pattern(), Device{}.threads());
   facts.bytes = bytes.held;
   forecast.phases.push_back({"ordering", bytes.held, bytes.passing, std::nullopt,
                              facts.name + ": the permutation, meanwhile its work space and the in-links once more; the "

@@ -203,7 +203,7 @@ void require_applicable(Command command, const Layer& layer) {
   return text.empty() || is_flag == (command != Command::spgemm);
 }
 
-/// --ordering takes `auto` and `metis` of run alone.
+/// Only run takes `auto` and `metis` for --ordering.
 [[nodiscard]] bool fits_ordering(Command command, const std::string& text) {
   return command == Command::run || (text != "auto" && text != "metis");
 }

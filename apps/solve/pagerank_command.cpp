@@ -155,15 +155,26 @@ template <class T>
   }
 }
 
+template <class T>
+[[nodiscard]] offset_t longest_row(const Csr<T>& matrix) {
+  offset_t longest = 0;
+  for (index_t i = 0; i < matrix.rows(); ++i) {
+    longest = std::max(longest, matrix.row_offsets()[i + 1] - matrix.row_offsets()[i]);
+  }
+  return longest;
+}
+
 /// Brings the graph into the numbering that the user asks for. \param outcome its memory is that of graph and ranks
 /// \returns the vertex of the file per vertex; empty for the natural numbering. \throws OutOfMemory
 template <class T>
-[[nodiscard]] std::vector<index_t> renumber(const PageRankSettings& settings, const CsrView<T>& adjacency,
-                                            TransitionMatrix<T>& transition, PageRankOutcome& outcome) {
+[[nodiscard]] std::vector<index_t> renumber(const PageRankSettings& settings, TransitionMatrix<T>& transition,
+                                            PageRankOutcome& outcome) {
   if (!settings.ordering) return {};
   const Ordering kind = *settings.ordering;
   if (kind != Ordering::natural) {
-    require_memory_of_ordering(predicted_graph_ordering_bytes(kind, adjacency, outcome.matrix, Device{}.threads()),
+    const Csr<T>& in_links = *transition.in_links();
+    require_memory_of_ordering(predicted_graph_ordering_bytes<T>(kind, outcome.matrix, longest_row(in_links),
+                                                                 !in_links.is_pattern(), Device{}.threads()),
                                {.limit_bytes = settings.machine.host_limit_bytes(),
                                 .held_bytes = outcome.memory.matrix,
                                 .later_bytes = settings.machine.device.is_host() ? outcome.memory.vectors : 0},
@@ -276,7 +287,7 @@ template <class T>
   double transition_ms = plan_timer.milliseconds();
   describe_graph(settings, problem, transition, outcome);
   if (settings.ordering) progress.phase("numbering the vertices");
-  const std::vector<index_t> order = renumber(settings, problem.matrix->view(), transition, outcome);
+  const std::vector<index_t> order = renumber(settings, transition, outcome);
   if (outcome.ordering) transition_ms += outcome.ordering->ms;
   if (!order.empty()) {
     for (JumpWeights& jump : jumps) jump.weights = gathered<double>(order, jump.weights);

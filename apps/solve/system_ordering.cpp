@@ -183,22 +183,20 @@ template std::vector<index_t> reorder_graph(Ordering, TransitionMatrix<float>&, 
 template std::vector<index_t> reorder_graph(Ordering, TransitionMatrix<double>&, OrderingFacts&);
 
 template <class T>
-OrderingBytes predicted_graph_ordering_bytes(Ordering kind, const CsrView<T>& adjacency, const MatrixStatistics& facts,
-                                             int threads) {
+OrderingBytes predicted_graph_ordering_bytes(Ordering kind, const MatrixStatistics& facts, offset_t most_in_links,
+                                             bool weighted, int threads) {
   if (kind == Ordering::natural) return {};
-  std::vector<index_t> in_links(static_cast<std::size_t>(adjacency.cols));
-  for (const index_t column : adjacency.columns) ++in_links[static_cast<std::size_t>(column)];
   MatrixStatistics transposed = facts;
-  transposed.max_row_nnz = in_links.empty() ? 0 : *std::max_element(in_links.begin(), in_links.end());
-  const OrderingBytes of_in_links =
-      predicted_ordering_bytes(kind, transposed, adjacency.is_pattern() ? 0 : sizeof(T), threads);
-  const std::uint64_t permutation = static_cast<std::uint64_t>(adjacency.rows) * sizeof(index_t);
-  const std::uint64_t per_vertex = static_cast<std::uint64_t>(adjacency.rows) * (sizeof(T) + 2 * sizeof(index_t));
-  return {permutation, of_in_links.held - permutation + of_in_links.passing + per_vertex};
+  transposed.max_row_nnz = most_in_links;
+  const OrderingBytes of_in_links = predicted_ordering_bytes(kind, transposed, weighted ? sizeof(T) : 0, threads);
+  const auto vertices = static_cast<std::uint64_t>(facts.rows);
+  const std::uint64_t permutation = vertices * sizeof(index_t);
+  const std::uint64_t out_links = vertices * (sizeof(T) + 2 * sizeof(index_t));  // weights, degrees, dangling vertices
+  return {permutation, of_in_links.held - permutation + of_in_links.passing + out_links};
 }
 
-template OrderingBytes predicted_graph_ordering_bytes(Ordering, const CsrView<float>&, const MatrixStatistics&, int);
-template OrderingBytes predicted_graph_ordering_bytes(Ordering, const CsrView<double>&, const MatrixStatistics&, int);
+template OrderingBytes predicted_graph_ordering_bytes<float>(Ordering, const MatrixStatistics&, offset_t, bool, int);
+template OrderingBytes predicted_graph_ordering_bytes<double>(Ordering, const MatrixStatistics&, offset_t, bool, int);
 
 std::string ordering_line(const CommonOutcome& outcome) {
   if (!outcome.ordering) return {};

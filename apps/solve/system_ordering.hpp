@@ -117,10 +117,11 @@ template <class T>
 template <class T>
 [[nodiscard]] std::vector<index_t> reorder_graph(Ordering kind, TransitionMatrix<T>& transition, OrderingFacts& facts);
 
-/// Memory on the host of reorder_graph(). O(nnz) of the adjacency. \param facts of it
+/// Memory on the host of reorder_graph(). O(1). \param facts of the adjacency \param most_in_links of a vertex
+/// \param weighted whether the in-links have values of T
 template <class T>
-[[nodiscard]] OrderingBytes predicted_graph_ordering_bytes(Ordering kind, const CsrView<T>& adjacency,
-                                                           const MatrixStatistics& facts, int threads);
+[[nodiscard]] OrderingBytes predicted_graph_ordering_bytes(Ordering kind, const MatrixStatistics& facts,
+                                                           offset_t most_in_links, bool weighted, int threads);
 
 /// One line of the summary; empty where nothing was numbered anew nor asked to be.
 [[nodiscard]] std::string ordering_line(const CommonOutcome& outcome);

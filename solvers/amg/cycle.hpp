@@ -52,7 +52,7 @@ namespace tessera::host {
 template <class T>
 [[nodiscard]] std::unique_ptr<detail::AmgCycleOperator<T>> make_amg_cycle(const detail::AmgHierarchy<T>& hierarchy,
                                                                           const AmgOptions& options);
-/// The same with row templates from another number of nonzeros on.
+/// The same, looking for row templates in matrices of at least `least_templated` nonzeros.
 template <class T>
 [[nodiscard]] std::unique_ptr<detail::AmgCycleOperator<T>> make_amg_cycle(const detail::AmgHierarchy<T>& hierarchy,
                                                                           const AmgOptions& options,

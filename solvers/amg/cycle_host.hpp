@@ -6,13 +6,17 @@
 #include "core/checked.hpp"
 #include "core/detail_namespace.hpp"
 #include "core/parallel.hpp"
+#include "core/sums.hpp"
 #include "solvers/amg/cycle_ops.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/patterns/row_lists_host.hpp"
+#include "spmv/patterns/row_patterns.hpp"
+#include "spmv/patterns/value_store_host.hpp"
 #include "tessera/array.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +24,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace tessera::host {
 
@@ -87,23 +92,23 @@ template <class V>
 class CycleMatrix {
  public:
   CycleMatrix() = default;
-  /// \param least_templated nonzeros from which templates are looked for \throws OutOfMemory
+  /// \param least_templated nonzeros from which templates are looked for, by default never \throws OutOfMemory
   template <class T>
-  CycleMatrix(const Device& device, const Csr<T>& source, offset_t least_templated = most_nonzeros)
-      : rows_(source.rows()), least_templated_(least_templated) {
-    if (!find_templates(device, source)) copy(device, source);
+  CycleMatrix(const Device& device, const Csr<T>& source,
+              offset_t least_templated = std::numeric_limits<offset_t>::max())
+      : rows_(source.rows()) {
+    if (!find_templates(device, source, least_templated)) copy(device, source);
   }
 
-  /// Takes the values of a matrix of the same structure; where templates no longer hold them, it becomes CSR.
-  /// \throws OutOfMemory
+  /// Takes the values of a matrix of the same structure. Where rows on a template no longer share them, it becomes CSR.
+  /// \throws OutOfMemory, with the old values
   template <class T>
   void assign(const Device& device, const Csr<T>& source) {
-    if (is_templated()) {
-      if (find_templates(device, source)) return;
-      codes_ = Array<std::uint8_t>();
-      return copy(device, source);
-    }
-    assign_values(device, source);
+    if (!is_templated()) return assign_values(device, source, values_);
+    if (take_shared_values(device, source)) return;
+    copy(device, source);
+    codes_ = Array<std::uint8_t>();
+    lists_ = Array<index_t>();
   }
 
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
@@ -120,29 +125,31 @@ class CycleMatrix {
   }
 
  private:
-  static constexpr offset_t most_nonzeros = std::numeric_limits<offset_t>::max();
-
+  /// Nothing changes where memory is lacking.
   template <class T>
   void copy(const Device& device, const Csr<T>& source) {
-    offsets_ = Array<offset_t>(source.row_offsets().size(), Init::none);
-    columns_ = Array<index_t>(source.nnz(), Init::none);
-    values_ = Array<V>(source.nnz(), Init::none);
-    convert(device, offsets_, source.row_offsets());
-    convert(device, columns_, source.columns());
-    assign_values(device, source);
+    Array<offset_t> offsets(source.row_offsets().size(), Init::none);
+    Array<index_t> columns(source.nnz(), Init::none);
+    Array<V> values(source.nnz(), Init::none);
+    convert(device, offsets, source.row_offsets());
+    convert(device, columns, source.columns());
+    assign_values(device, source, values);
+    offsets_ = std::move(offsets);
+    columns_ = std::move(columns);
+    values_ = std::move(values);
   }
 
   template <class T>
-  void assign_values(const Device& device, const Csr<T>& source) {
-    if (source.is_pattern()) return fill(device, values_, [](std::int64_t /*k*/) { return V{1}; });
-    convert(device, values_, source.values());
+  static void assign_values(const Device& device, const Csr<T>& source, Array<V>& values) {
+    if (source.is_pattern()) return fill(device, values, [](std::int64_t /*k*/) { return V{1}; });
+    convert(device, values, source.values());
   }
 
   /// \returns whether all rows are on templates
   template <class T>
-  bool find_templates(const Device& device, const Csr<T>& source) {
+  [[nodiscard]] bool find_templates(const Device& device, const Csr<T>& source, offset_t least_templated) {
     const CsrView<T> a = source.view();
-    if (a.is_pattern() || a.nnz() < least_templated_ || !neighbours_are_alike(a)) return false;
+    if (a.is_pattern() || a.nnz() < least_templated || !neighbours_are_alike(a)) return false;
     RowPatterns<T> found;
     const bool is_refused =
         search_row_patterns(a, RowListKind::columns_and_values, device, found).has_value() || !found.exceptions.empty();
@@ -155,8 +162,36 @@ class CycleMatrix {
     return true;
   }
 
+  /// Gives each list the values of its first row. \returns false, and changes nothing, where another row has others
+  template <class T>
+  [[nodiscard]] bool take_shared_values(const Device& device, const Csr<T>& source) {
+    if (source.is_pattern()) return false;
+    using Bits = RowSource<V, true>;
+    const offset_t* const offsets = source.row_offsets().data();
+    const T* const values = source.values().data();
+    std::vector<V> shared(static_cast<std::size_t>(values_.size()));
+    const auto values_of = [&](std::int64_t row) { return shared.data() + std::int64_t{codes_[row]} * (stride_ - 1); };
+    std::array<bool, std::numeric_limits<std::uint8_t>::max() + 1> is_known{};
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      if (std::exchange(is_known[codes_[i]], true)) continue;
+      std::transform(values + offsets[i], values + offsets[i + 1], values_of(i),
+                     [](T value) { return static_cast<V>(value); });
+    }
+    const auto first_unlike = parallel_sum<FirstIndex>(device, rows_, [&](Range range) {
+      for (std::int64_t i = range.begin; i < range.end; ++i) {
+        const auto is_kept = [](T value, V kept) {
+          return Bits::bits_of(static_cast<V>(value)) == Bits::bits_of(kept);
+        };
+        if (!std::equal(values + offsets[i], values + offsets[i + 1], values_of(i), is_kept)) return FirstIndex{i};
+      }
+      return FirstIndex{};
+    });
+    if (first_unlike.index >= 0) return false;
+    std::copy(shared.begin(), shared.end(), values_.begin());
+    return true;
+  }
+
   index_t rows_ = 0;
-  offset_t least_templated_ = most_nonzeros;
   Array<offset_t> offsets_;
   Array<index_t> columns_;
   Array<V> values_;  ///< of CSR, or of the lists
@@ -205,6 +240,7 @@ class HostExecutor {
   typename Op::Sums rows(const AnyMatrix& matrix, const Gather& x, const Op& op) {
     using Sums = typename Op::Sums;
     const auto pass = [&](Range range) {
+      // No other gather meets templates: the first sweep is not fused, and matrices of ranks have none.
       if constexpr (std::is_same_v<AnyMatrix, Matrix> && std::is_same_v<Gather, AmgVector<V>>) {
         if (matrix.is_templated()) return sums_of_templates(range, matrix.templates(), x.x, op);
       }

@@ -16,7 +16,7 @@ class HostBackend {
   [[nodiscard]] Matrix matrix(const Csr<T>& rows, const std::string& /*name*/, bool /*may_list*/) const {
     return Matrix(device_, rows);
   }
-  [[nodiscard]] std::string layout_name(const Matrix& /*matrix*/) const { return "csr"; }
+  [[nodiscard]] std::string layout_name(const Matrix& matrix) const { return std::string(matrix.layout_name()); }
   [[nodiscard]] std::unique_ptr<VectorHalo<V>> make_halo(const ExchangeLists& lists, index_t rows,
                                                          int /*fetches*/) const {
     return std::make_unique<CopiedVectorHalo<V>>(lists, rows, rank_device_);

@@ -7,10 +7,12 @@
 #include "spmv/patterns/pattern_panels_host.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/patterns/row_lists_host.hpp"
+#include "spmv/patterns/value_store_host.hpp"
 #include "tessera/error.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

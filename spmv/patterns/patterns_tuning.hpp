@@ -71,7 +71,7 @@ inline constexpr double most_unlike_in_sample = 0.03;
 inline constexpr double least_alike_on_host = 0.75;
 inline constexpr double most_padding_on_host = 1.5;
 
-/// Nonzeros from which `auto` takes row patterns on the host: caches hold smaller matrices.
+/// Nonzeros from which `auto` and multigrid take row patterns on the host: caches hold smaller matrices.
 inline constexpr offset_t least_nonzeros_on_host = 2'000'000;
 
 /// Products from which `auto` takes row patterns on the host where values take fewer bytes; bench/NOTES.md.

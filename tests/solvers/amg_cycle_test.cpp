@@ -1,5 +1,6 @@
 /// The multigrid cycle on the host against dense textbook formulas.
 #include "tests/solvers/amg_cycle_oracle.hpp"
+#include "tests/support/small_grain.hpp"
 
 #include <gtest/gtest.h>
 
@@ -104,7 +105,9 @@ TEST(AmgCycleOnHost, RefreshTakesNewValues) {
 constexpr offset_t always = 0;
 constexpr offset_t never = std::numeric_limits<offset_t>::max();
 
-/// Rows of 40 x 30 points, in groups of 16, 4 and single ones at the boundary.
+/// Templates on both levels, rows in groups of 16, 4 and single ones, ranges of threads that begin inside of them.
+[[nodiscard]] CycleCase templated() { return aggregated(160, 12, {5, 4}); }
+
 template <class T>
 void expect_bits_of_csr(CycleCase task, AmgPrecision precision) {
   task.options.precision = precision;
@@ -117,14 +120,17 @@ void expect_bits_of_csr(CycleCase task, AmgPrecision precision) {
   for (const int threads : {1, 3}) {
     hierarchy.device = Device::host(threads);
     const auto cycle = host::make_amg_cycle(hierarchy, task.options, always);
-    EXPECT_EQ(cycle->layouts()[0].name, "row-templates");
-    EXPECT_LT(cycle->layouts()[0].bytes, csr->layouts()[0].bytes);
-    EXPECT_EQ(image(*cycle, r), expected);
+    for (const std::size_t level : {0U, 1U}) {
+      EXPECT_EQ(cycle->layouts()[level].name, "row-templates") << level;
+      EXPECT_LT(cycle->layouts()[level].bytes, csr->layouts()[level].bytes) << level;
+    }
+    EXPECT_EQ(image(*cycle, r), expected) << threads << " threads";
   }
 }
 
 TEST(AmgCycleOnHost, RowTemplatesGiveTheBitsOfCsr) {
-  CycleCase task = aggregated(40, 30, {5, 4});
+  const SmallGrain grain;
+  CycleCase task = templated();
   for (const AmgOptions& options : cycle_options()) {
     task.options = options;
     expect_bits_of_csr<double>(task, AmgPrecision::single);
@@ -133,31 +139,55 @@ TEST(AmgCycleOnHost, RowTemplatesGiveTheBitsOfCsr) {
   }
 }
 
+/// A row on no template, neighbours that differ, a pattern, no rows.
+TEST(AmgCycleOnHost, OtherMatricesStayInCsr) {
+  const auto layout = [](const EigenSparse<double>& a) {
+    CycleCase task("one level", a);
+    task.has_inverse = false;
+    return host::make_amg_cycle(make_hierarchy<double>(task), task.options, always)->layouts()[0].name;
+  };
+  const EigenSparse<double> grid = templated().a[0];
+  EXPECT_EQ(layout(grid), "row-templates");
+  EigenSparse<double> with_exception = grid;
+  for (int j = 0; j < 300; ++j) with_exception.coeffRef(7, 3 * j) += 1e-3;
+  EXPECT_EQ(layout(with_exception), "csr");
+  EigenSparse<double> alternating = grid;
+  for (int i = 0; i + 1 < grid.rows(); i += 2) alternating.coeffRef(i, (i + 400) % grid.rows()) += 1e-3;
+  EXPECT_EQ(layout(alternating), "csr");
+  EXPECT_EQ(layout(EigenSparse<double>(0, 0)), "csr");
+}
+
 TEST(AmgCycleOnHost, SmallMatricesStayInCsr) {
-  const CycleCase task = aggregated(40, 30, {5, 4});
+  const CycleCase task = templated();
   EXPECT_EQ(host::make_amg_cycle(make_hierarchy<double>(task), task.options)->layouts()[0].name, "csr");
 }
 
-/// Values that rows still share stay templates; others make the matrix CSR, for good.
+/// Values that rows on a template still share stay there; others make the matrix CSR, for good.
 TEST(AmgCycleOnHost, RefreshOfRowTemplates) {
-  const CycleCase task = aggregated(40, 30, {5, 4});
+  const SmallGrain grain;
+  CycleCase task = templated();
   CycleCase scaled("scaled", EigenSparse<double>(2.5 * task.a[0]));
   CycleCase varied("varied", task.a[0]);
-  for (index_t i = 0; i < 1200; ++i) varied.a[0].coeffRef(i, i) += 0.001 * i;
+  varied.a[0].coeffRef(1700, 1700) += 0.001;  // one row of one thread
   for (const EigenSparse<double>& p : task.p) {
     scaled.coarsen(p);
     varied.coarsen(p);
   }
-  const std::vector<double> r = random_values<double>(1200, 5);
-  const auto cycle = host::make_amg_cycle(make_hierarchy<double>(task), task.options, always);
+  const std::vector<double> r = random_values<double>(static_cast<std::size_t>(task.a[0].rows()), 5);
   const std::vector<std::pair<const CycleCase*, std::string>> steps{
       {&scaled, "row-templates"}, {&task, "row-templates"}, {&varied, "csr"}, {&task, "csr"}};
-  for (const auto& [next, layout] : steps) {
-    SCOPED_TRACE(next->name + ", " + layout);
-    const detail::AmgHierarchy<double> hierarchy = make_hierarchy<double>(*next);
-    cycle->refresh(hierarchy);
-    EXPECT_EQ(cycle->layouts()[0].name, layout);
-    EXPECT_EQ(image(*cycle, r), image(*host::make_amg_cycle(hierarchy, task.options, never), r));
+  for (const AmgPrecision precision : {AmgPrecision::single, AmgPrecision::full}) {
+    task.options.precision = precision;
+    detail::AmgHierarchy<double> first = make_hierarchy<double>(task);
+    first.device = Device::host(3);
+    const auto cycle = host::make_amg_cycle(first, task.options, always);
+    for (const auto& [next, layout] : steps) {
+      SCOPED_TRACE(next->name + ", " + layout);
+      const detail::AmgHierarchy<double> hierarchy = make_hierarchy<double>(*next);
+      cycle->refresh(hierarchy);
+      EXPECT_EQ(cycle->layouts()[0].name, layout);
+      EXPECT_EQ(image(*cycle, r), image(*host::make_amg_cycle(hierarchy, task.options, never), r));
+    }
   }
 }
 
@@ -192,7 +222,9 @@ TEST(AmgCycleOnHost, PatternMatrix) {
   options.precision = AmgPrecision::full;
   options.smoother_damping = 4.0 / 3.0;  // ω = 2/3
   const std::vector<double> r = random_values<double>(n, 1);
-  const std::vector<double> z = image(*host::make_amg_cycle(hierarchy, options), r);
+  const auto cycle = host::make_amg_cycle(hierarchy, options, always);
+  EXPECT_EQ(cycle->layouts()[0].name, "csr");
+  const std::vector<double> z = image(*cycle, r);
   for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(z[i], (1.0 - std::pow(1.0 / 3.0, 8)) * r[i], 1e-15);
 }
 
