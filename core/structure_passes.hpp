@@ -73,6 +73,9 @@ template <class U>
 template <class U>
 [[nodiscard]] U element(const Device& device, std::span<const U> array, std::int64_t i);
 
+/// Nonzeros of the longest row. \param row_offsets on the host
+[[nodiscard]] offset_t longest_row(std::span<const offset_t> row_offsets) noexcept;
+
 /// The row that holds a nonzero; copies the offsets to the host.
 [[nodiscard]] std::int64_t row_of_entry(const Device& device, std::span<const offset_t> row_offsets, offset_t entry);
 

@@ -2,6 +2,7 @@
 /// Sparsification by rows on the host: the limit of a row by quickselect.
 #include "core/checked.hpp"
 #include "core/parallel.hpp"
+#include "core/structure_passes.hpp"
 #include "preprocess/keep_rows.hpp"
 #include "preprocess/merge_search.hpp"
 
@@ -70,12 +71,6 @@ void write_row(const KeepRule<T>& rule, std::int64_t row, const RowCut<T>& cut, 
     *columns++ = rule.a.columns[k];
     if (values != nullptr) *values++ = rule.a.values[k];
   }
-}
-
-[[nodiscard]] offset_t longest_row(std::span<const offset_t> offsets) {
-  offset_t longest = 0;
-  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) longest = std::max(longest, offsets[i + 1] - offsets[i]);
-  return longest;
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ PlannedKernel<T> plan_kernel(const CsrView<T>& a, const CsrView<T>& on_host, con
   // The strongest class costs nothing on the host: whoever leaves the choice to us gets reproducible results.
   if (options.device.is_host()) chosen.determinism = spmv_kernel_entry(selection.algorithm).host.strongest;
   check_named_kernel(chosen);
-  Refused refused;
+  RefusedKernels refused;
   while (refused.add(selection.algorithm)) {
     try {
       return with_prediction<T>({make_chosen_kernel(a, chosen, selection), chosen.algorithm, selection.reason}, a,

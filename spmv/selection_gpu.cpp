@@ -144,7 +144,7 @@ std::optional<SpmvSelection> select_short_chains(const CsrView<T>& a, const Spmv
 }  // namespace
 
 template <class T>
-SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, const Refused& refused) {
+SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, const RefusedKernels& refused) {
   using enum SpmvAlgorithm;
   const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
   std::optional<PatternsPromise> row_patterns;
@@ -181,7 +181,7 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, co
   throw NotSupported(fmt::format("no kernel on {} keeps {}", options.device.name(), to_string(options.determinism)));
 }
 
-template SpmvSelection select_for_gpu(const CsrView<float>&, const SpmvOptions&, const Refused&);
-template SpmvSelection select_for_gpu(const CsrView<double>&, const SpmvOptions&, const Refused&);
+template SpmvSelection select_for_gpu(const CsrView<float>&, const SpmvOptions&, const RefusedKernels&);
+template SpmvSelection select_for_gpu(const CsrView<double>&, const SpmvOptions&, const RefusedKernels&);
 
 }  // namespace tessera::detail

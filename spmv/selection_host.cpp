@@ -101,7 +101,7 @@ std::optional<SpmvSelection> select_host_patterns(const CsrView<T>& a, const Spm
 }  // namespace
 
 template <class T>
-SpmvSelection select_for_host(const CsrView<T>& a, const SpmvOptions& options, const Refused& refused) {
+SpmvSelection select_for_host(const CsrView<T>& a, const SpmvOptions& options, const RefusedKernels& refused) {
   const offset_t length = path_length(a.rows, a.nnz());
   if (length <= 2 * host::items_per_chunk) {
     return {SpmvAlgorithm::csr,
@@ -134,7 +134,7 @@ SpmvSelection select_for_host(const CsrView<T>& a, const SpmvOptions& options, c
           fmt::format("one row holds {} of {} nonzeros ({:.2g} %) and must be cut", longest, a.nnz(), percent)};
 }
 
-template SpmvSelection select_for_host(const CsrView<float>&, const SpmvOptions&, const Refused&);
-template SpmvSelection select_for_host(const CsrView<double>&, const SpmvOptions&, const Refused&);
+template SpmvSelection select_for_host(const CsrView<float>&, const SpmvOptions&, const RefusedKernels&);
+template SpmvSelection select_for_host(const CsrView<double>&, const SpmvOptions&, const RefusedKernels&);
 
 }  // namespace tessera::detail

@@ -10,7 +10,7 @@
 namespace tessera::detail {
 
 /// Kernels whose sample promised more than the matrix keeps.
-struct Refused {
+struct RefusedKernels {
   bool patterns = false;
   bool sell = false;
   bool blocked = false;
@@ -32,7 +32,8 @@ struct Refused {
 
 /// \param a on the host \param options their device is one of the host
 template <class T>
-[[nodiscard]] SpmvSelection select_for_host(const CsrView<T>& a, const SpmvOptions& options, const Refused& refused);
+[[nodiscard]] SpmvSelection select_for_host(const CsrView<T>& a, const SpmvOptions& options,
+                                            const RefusedKernels& refused);
 
 /// On a GPU, of the kernels that keep the required class: row patterns where rows repeat, the blocked product where
 /// reads of a large x are scattered, bitmap tiles where they are well filled, sliced ELL where that takes half the
@@ -41,6 +42,7 @@ template <class T>
 /// \param a on the GPU of the options
 /// \throws NotSupported where no kernel keeps the class
 template <class T>
-[[nodiscard]] SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, const Refused& refused);
+[[nodiscard]] SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options,
+                                           const RefusedKernels& refused);
 
 }  // namespace tessera::detail

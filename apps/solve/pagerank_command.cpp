@@ -18,6 +18,7 @@
 #include "system_ordering.hpp"
 
 #include "core/stopwatch.hpp"
+#include "core/structure_passes.hpp"
 #include "support/machine.hpp"
 #include "tessera/error.hpp"
 #include "tessera/ordering.hpp"
@@ -155,15 +156,6 @@ template <class T>
   }
 }
 
-template <class T>
-[[nodiscard]] offset_t longest_row(const Csr<T>& matrix) {
-  offset_t longest = 0;
-  for (index_t i = 0; i < matrix.rows(); ++i) {
-    longest = std::max(longest, matrix.row_offsets()[i + 1] - matrix.row_offsets()[i]);
-  }
-  return longest;
-}
-
 /// Brings the graph into the numbering that the user asks for. \param outcome its memory is that of graph and ranks
 /// \returns the vertex of the file per vertex; empty for the natural numbering. \throws OutOfMemory
 template <class T>
@@ -173,12 +165,13 @@ template <class T>
   const Ordering kind = *settings.ordering;
   if (kind != Ordering::natural) {
     const Csr<T>& in_links = *transition.in_links();
-    require_memory_of_ordering(predicted_graph_ordering_bytes<T>(kind, outcome.matrix, longest_row(in_links),
-                                                                 !in_links.is_pattern(), Device{}.threads()),
-                               {.limit_bytes = settings.machine.host_limit_bytes(),
-                                .held_bytes = outcome.memory.matrix,
-                                .later_bytes = settings.machine.device.is_host() ? outcome.memory.vectors : 0},
-                               "the graph");
+    require_memory_of_ordering(
+        predicted_graph_ordering_bytes<T>(kind, outcome.matrix, detail::longest_row(in_links.row_offsets().span()),
+                                          !in_links.is_pattern(), Device{}.threads()),
+        {.limit_bytes = settings.machine.host_limit_bytes(),
+         .held_bytes = outcome.memory.matrix,
+         .later_bytes = settings.machine.device.is_host() ? outcome.memory.vectors : 0},
+        "the graph");
   }
   std::vector<index_t> order = reorder_graph(kind, transition, outcome.ordering.emplace());
   outcome.memory.matrix += outcome.ordering->bytes;

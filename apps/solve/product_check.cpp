@@ -1,6 +1,7 @@
 #include "product_check.hpp"
 #include "interrupt.hpp"
 
+#include "core/structure_passes.hpp"
 #include "support/system.hpp"
 
 #include <algorithm>
@@ -41,17 +42,11 @@ template <class T>
   return unit;
 }
 
-[[nodiscard]] offset_t longest_row(std::span<const offset_t> offsets) {
-  offset_t longest = 0;
-  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) longest = std::max(longest, offsets[i + 1] - offsets[i]);
-  return longest;
-}
-
 }  // namespace
 
 template <class T>
 ProductCheck<T>::ProductCheck(const SpgemmSettings& settings, const Csr<T>& a, const Csr<T>& b)
-    : factors_(settings.has_two_factors() ? 2 : settings.power), longest_(longest_row(a.view().row_offsets)) {
+    : factors_(settings.has_two_factors() ? 2 : settings.power), longest_(detail::longest_row(a.view().row_offsets)) {
   x_.value = support::random_vector<double>(b.cols(), settings.machine.seed);
   x_.magnitude = x_.value;
   for (double& element : x_.magnitude) element = std::fabs(element);
@@ -67,7 +62,7 @@ void ProductCheck<T>::add(const CsrView<T>& slice, index_t first_row, const std:
   // Every product sums at most as many terms an entry as a row of A or C has entries, each rounded by a unit, and,
   // applied to x, at most as many again in double.
   const CheckedVector found = multiply(slice, x_);
-  const auto longest = static_cast<double>(std::max(longest_, longest_row(slice.row_offsets)));
+  const auto longest = static_cast<double>(std::max(longest_, detail::longest_row(slice.row_offsets)));
   const double bound = rounding_unit<T>(products) * (2.0 * factors_ + 2.0) * (longest + 2.0);
   for (std::size_t i = 0; i < found.value.size(); ++i) {
     const std::size_t row = static_cast<std::size_t>(first_row) + i;

@@ -6,6 +6,7 @@
 #include "tessera/array.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace tessera::detail {
 
@@ -64,6 +65,14 @@ U element(const Device& device, std::span<const U> array, std::int64_t i) {
   U value{};
   copy_bytes(Device{}, &value, device, array.data() + i, sizeof(value));
   return value;
+}
+
+offset_t longest_row(std::span<const offset_t> row_offsets) noexcept {
+  offset_t longest = 0;
+  for (std::size_t i = 0; i + 1 < row_offsets.size(); ++i) {
+    longest = std::max(longest, row_offsets[i + 1] - row_offsets[i]);
+  }
+  return longest;
 }
 
 std::int64_t row_of_entry(const Device& device, std::span<const offset_t> row_offsets, offset_t entry) {

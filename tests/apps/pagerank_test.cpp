@@ -185,7 +185,7 @@ TEST_F(PageRankCommandTest, ToleranceThatSaysNothingIsRefusedWithTheReason) {
   EXPECT_NEAR(fine["result"]["tolerance"].get<double>(), 1024e-8, 1e-18);
 }
 
-/// Ranks, jumps, names and the vertices that an error names are those of the file, whatever the numbering inside.
+/// Ranks, jumps, names and lists are those of the file, whatever the numbering inside.
 TEST_F(PageRankCommandTest, OtherNumberingsDoNotShow) {
   file("w.mtx",
        "%%MatrixMarket matrix coordinate real general\n6 6 9\n"

@@ -139,7 +139,7 @@ TEST(AmgCycleOnHost, RowTemplatesGiveTheBitsOfCsr) {
   }
 }
 
-/// A row on no template, neighbours that differ, a pattern, no rows.
+/// A row on no template, neighbours that differ, no rows.
 TEST(AmgCycleOnHost, OtherMatricesStayInCsr) {
   const auto layout = [](const EigenSparse<double>& a) {
     CycleCase task("one level", a);
