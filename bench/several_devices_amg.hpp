@@ -52,9 +52,9 @@ inline void require_converged(const SolveReport& report) {
   if (!report.converged()) throw Error("CG with AMG did not converge: " + report.reason);
 }
 
-class AmgOnOne {
+class AmgOnOneDevice {
  public:
-  AmgOnOne(const Csr<double>& matrix, const Device& device)
+  AmgOnOneDevice(const Csr<double>& matrix, const Device& device)
       : plan_(Csr<double>::copy_of(matrix.view()), {.device = device}),
         b_(Array<double>::copy_of(random_signs(matrix.rows()), device)),
         x_(matrix.rows(), Init::none, device) {}
@@ -80,9 +80,9 @@ class AmgOnOne {
   Array<double> x_;
 };
 
-class AmgOnGroup {
+class AmgOnDevices {
  public:
-  AmgOnGroup(const Csr<double>& matrix, const DeviceGroup& group)
+  AmgOnDevices(const Csr<double>& matrix, const DeviceGroup& group)
       : on_first_(matrix.to(group.device(0))), matrix_(group, matrix.view()), b_(random_signs(matrix.rows())) {}
 
   void run(const SolverOptions& options, AmgRuns& runs) {
@@ -131,8 +131,8 @@ class AmgOnGroup {
   const SolverOptions options{.relative_tolerance = 1e-8};
   AmgRuns of_one;
   AmgRuns of_all;
-  AmgOnOne one(matrix, group.device(0));
-  AmgOnGroup all(matrix, group);
+  AmgOnOneDevice one(matrix, group.device(0));
+  AmgOnDevices all(matrix, group);
   for (int round = 0; round <= rounds; ++round) {
     one.run(options, of_one);
     all.run(options, of_all);

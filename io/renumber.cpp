@@ -1,6 +1,7 @@
 /// Random symmetric renumbering: rows and columns by one permutation.
 #include "io/renumber.hpp"
 
+#include "core/first_exception.hpp"
 #include "core/parallel.hpp"
 #include "core/random.hpp"
 #include "io/structure.hpp"
@@ -39,22 +40,26 @@ Csr<T> renumbered(const Csr<T>& a, std::uint64_t seed) {
   }
   Array<index_t> columns(a.nnz(), Init::none);
   Array<T> values(a.nnz(), Init::none);
+  host::FirstException failure;
   host::parallel_for(Device{}, rows, [&](host::Range range) {
-    std::vector<std::pair<index_t, T>> entries;
-    for (std::int64_t row = range.begin; row < range.end; ++row) {
-      entries.clear();
-      for (offset_t k = old_offsets[former[row]]; k < old_offsets[former[row] + std::int64_t{1}]; ++k) {
-        const auto column = static_cast<std::uint64_t>(a.columns()[k]);
-        entries.emplace_back(static_cast<index_t>(numbers(column)), a.values()[k]);
+    failure.keep([&] {
+      std::vector<std::pair<index_t, T>> entries;
+      for (std::int64_t row = range.begin; row < range.end; ++row) {
+        entries.clear();
+        for (offset_t k = old_offsets[former[row]]; k < old_offsets[former[row] + std::int64_t{1}]; ++k) {
+          const auto column = static_cast<std::uint64_t>(a.columns()[k]);
+          entries.emplace_back(static_cast<index_t>(numbers(column)), a.values()[k]);
+        }
+        std::sort(entries.begin(), entries.end(), [](const auto& l, const auto& r) { return l.first < r.first; });
+        offset_t k = offsets[row];
+        for (const auto& [column, value] : entries) {
+          columns[k] = column;
+          values[k++] = value;
+        }
       }
-      std::sort(entries.begin(), entries.end(), [](const auto& l, const auto& r) { return l.first < r.first; });
-      offset_t k = offsets[row];
-      for (const auto& [column, value] : entries) {
-        columns[k] = column;
-        values[k++] = value;
-      }
-    }
+    });
   });
+  failure.rethrow();
   return Csr<T>(rows, rows, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
 }
 

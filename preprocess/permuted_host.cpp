@@ -1,5 +1,6 @@
 /// \file
 /// Symmetric permutation on the host: rows in parallel, the entries of each sorted.
+#include "core/first_exception.hpp"
 #include "core/parallel.hpp"
 #include "preprocess/permuted.hpp"
 #include "tessera/error.hpp"
@@ -71,12 +72,16 @@ void permute_into(const CsrView<T>& matrix, std::span<const index_t> order, std:
     const auto row = static_cast<std::size_t>(order[k]);
     out.row_offsets[k + 1] = out.row_offsets[k] + matrix.row_offsets[row + 1] - matrix.row_offsets[row];
   }
+  FirstException failure;
   parallel_for(device, matrix.rows, [&](Range rows) {
-    RowWriter<T> writer(matrix, position, out);
-    for (std::int64_t k = rows.begin; k < rows.end; ++k) {
-      writer.write(static_cast<std::size_t>(order[static_cast<std::size_t>(k)]), out.row_offsets[k]);
-    }
+    failure.keep([&] {
+      RowWriter<T> writer(matrix, position, out);
+      for (std::int64_t k = rows.begin; k < rows.end; ++k) {
+        writer.write(static_cast<std::size_t>(order[static_cast<std::size_t>(k)]), out.row_offsets[k]);
+      }
+    });
   });
+  failure.rethrow();
 }
 
 template void permute_into(const CsrView<float>&, std::span<const index_t>, std::span<const index_t>, const Device&,

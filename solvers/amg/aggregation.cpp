@@ -169,7 +169,7 @@ Array<offset_t> number_roots(const Device& device, const LevelRows& rows, const 
   fused::transform_reduce(device, rows.own.size(), MarkRoots{.words = words + rows.own.first, .numbers = own.data()});
   const LevelRows::RunningSum roots = rows.running_sum(sum_to_offsets(device, own));
   if (roots.before > 0) {
-    fused::transform_reduce(device, rows.own.size(), AddBefore{.numbers = own.data(), .before = roots.before});
+    fused::transform_reduce(device, rows.own.size(), ShiftNumbers{.numbers = own.data(), .before = roots.before});
   }
   result.count = static_cast<index_t>(roots.total);
   rows.exchange(numbers.span());

@@ -134,7 +134,7 @@ struct MarkRoots {
 };
 
 /// Numbers of the roots of a rank become those of the whole.
-struct AddBefore {
+struct ShiftNumbers {
   using Sums = NoSum;
   offset_t* numbers;
   offset_t before;

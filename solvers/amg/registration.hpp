@@ -25,7 +25,7 @@ template struct TransformReduce<CopyElements<offset_t>>;
 template struct TransformReduce<FillOffsets>;
 template struct TransformReduce<CopyElements<std::uint32_t>>;
 template struct TransformReduce<MisStart>;
-template struct TransformReduce<AddBefore>;
+template struct TransformReduce<ShiftNumbers>;
 template struct TransformReduce<MarkRoots>;
 template struct TransformReduce<TentativeLengths>;
 template struct TransformReduce<NodePattern>;

@@ -34,14 +34,14 @@ Array<T> local_teleport(const detail::TeleportWeights& teleport, const DevicePar
 
 /// What ends the iterations of one rank, whatever its loop is.
 template <class T>
-struct LoopOfRank {
+struct RankIterations {
   std::unique_ptr<detail::RankExchange> exchange;  ///< null where the host drives the loop
   std::unique_ptr<RankLoop<T>> loop;
 };
 
 /// All ranks have the fused loop or none.
 template <class T>
-LoopOfRank<T> make_loop(TransitionPart<T>& part, const RankRules& rules, Array<T> teleport) {
+RankIterations<T> make_loop(TransitionPart<T>& part, const RankRules& rules, Array<T> teleport) {
   const Device& device = part.device();
   std::unique_ptr<detail::RankProduct<T>> fused;
   if (detail::rank_of(device)->exchange != nullptr) {
@@ -49,7 +49,7 @@ LoopOfRank<T> make_loop(TransitionPart<T>& part, const RankRules& rules, Array<T
   }
   auto* const ending = dynamic_cast<detail::EndsByExchange*>(fused.get());
   const std::int64_t without = detail::sum_over_ranks(device, std::int64_t{ending == nullptr ? 1 : 0});
-  LoopOfRank<T> result;
+  RankIterations<T> result;
   if (without > 0) {
     result.loop = detail::make_product_rank_loop(part.plan(), part.operands(), rules, std::move(teleport));
     return result;
@@ -101,7 +101,7 @@ PageRankResult<T> pagerank(const DistributedTransitionMatrix<T>& transition, con
     const DevicePart& facts = impl.parts[static_cast<std::size_t>(rank)];
     const Device& device = part.device();
     const Stopwatch uploading;
-    const LoopOfRank<T> made = make_loop(part, rules, local_teleport<T>(teleport, facts, detail::alone(device)));
+    const RankIterations<T> made = make_loop(part, rules, local_teleport<T>(teleport, facts, detail::alone(device)));
     made.loop->start({});
     const double upload_ms = device.is_host() ? 0.0 : uploading.milliseconds();
     const PageRankOptions own = options_of(rank, options);

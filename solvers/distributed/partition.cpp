@@ -1,4 +1,5 @@
 /// Partition of rows by nonzeros: equal shares of the path of rows + nonzeros.
+#include "core/first_exception.hpp"
 #include "core/parallel.hpp"
 #include "core/partition_point.hpp"
 #include "tessera/several_devices.hpp"
@@ -47,22 +48,27 @@ std::int64_t Partition::halo(const CsrView<T>& matrix) const {
     throw DimensionError(
         fmt::format("a partition of {} rows does not fit a {} x {} matrix", rows(), matrix.rows, matrix.cols));
   }
-  return host::parallel_sum<std::int64_t>(Device{}, parts(), [&](host::Range range) {
-    std::int64_t elements = 0;
-    for (auto part = static_cast<int>(range.begin); part < static_cast<int>(range.end); ++part) {
-      std::vector<bool> is_counted(static_cast<std::size_t>(matrix.cols));
-      const auto begin = static_cast<std::size_t>(matrix.row_offsets[static_cast<std::size_t>(first_row(part))]);
-      const auto end = static_cast<std::size_t>(matrix.row_offsets[static_cast<std::size_t>(first_row(part + 1))]);
-      for (std::size_t k = begin; k < end; ++k) {
-        const index_t column = matrix.columns[k];
-        if (column >= first_row(part) && column < first_row(part + 1)) continue;
-        if (is_counted[static_cast<std::size_t>(column)]) continue;
-        is_counted[static_cast<std::size_t>(column)] = true;
-        ++elements;
+  host::FirstException failure;
+  const auto elements = host::parallel_sum<std::int64_t>(Device{}, parts(), [&](host::Range range) {
+    std::int64_t found = 0;
+    failure.keep([&] {
+      for (auto part = static_cast<int>(range.begin); part < static_cast<int>(range.end); ++part) {
+        std::vector<bool> is_counted(static_cast<std::size_t>(matrix.cols));
+        const auto begin = static_cast<std::size_t>(matrix.row_offsets[static_cast<std::size_t>(first_row(part))]);
+        const auto end = static_cast<std::size_t>(matrix.row_offsets[static_cast<std::size_t>(first_row(part + 1))]);
+        for (std::size_t k = begin; k < end; ++k) {
+          const index_t column = matrix.columns[k];
+          if (column >= first_row(part) && column < first_row(part + 1)) continue;
+          if (is_counted[static_cast<std::size_t>(column)]) continue;
+          is_counted[static_cast<std::size_t>(column)] = true;
+          ++found;
+        }
       }
-    }
-    return elements;
+    });
+    return found;
   });
+  failure.rethrow();
+  return elements;
 }
 
 int Partition::part_of(index_t row) const noexcept {

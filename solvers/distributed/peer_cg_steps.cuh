@@ -43,7 +43,7 @@ struct FormedDirection {
 /// <A p', A p'>, which serves as a bound of the norm of A alone, stays that of the diagonal block, which is a lower
 /// bound, too.
 template <class T>
-struct BoundaryOfDirection {
+struct DirectionBoundary {
   HaloTargets to;  ///< none where the halo is on its way already
   index_t count;
   const index_t* rows;
@@ -55,7 +55,7 @@ struct BoundaryOfDirection {
 /// of another rank wait for what each of them sends.
 template <class T, class Z>
 __global__ void __launch_bounds__(sum_threads)
-    multiply_boundary_kernel(BoundaryOfDirection<T> b, Z of_halo, FormedDirection<T> direction, PeerExchange* exchange,
+    multiply_boundary_kernel(DirectionBoundary<T> b, Z of_halo, FormedDirection<T> direction, PeerExchange* exchange,
                              const std::int32_t* halted) {
   if (is_over(*exchange, halted)) return;
   const std::uint64_t number = exchange->number + 1;
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(sum_threads)
 
 /// Sums of a direction, and what its scalars let a block do at once.
 template <class T>
-struct EndOfDirection {
+struct DirectionSums {
   const detail::CgSums* parts;  ///< of the diagonal block
   std::int64_t part_count;
   const detail::CgSums* of_boundary;
@@ -88,7 +88,7 @@ struct EndOfDirection {
 /// The scalars after a direction, from the sums over all ranks.
 template <class T>
 __global__ void __launch_bounds__(sum_threads)
-    end_direction_kernel(EndOfDirection<T> e, detail::TwoKernelCgState* state, LoopControlBlock* block,
+    end_direction_kernel(DirectionSums<T> e, detail::TwoKernelCgState* state, LoopControlBlock* block,
                          detail::CgSums* partial, PeerExchange* exchange) {
   const bool is_last = run_operation(
       detail::CgScalarsAfterDirection{}, BlockRank::of_kernel(), state, &block->finished, partial, nullptr, 0, exchange,
@@ -147,14 +147,14 @@ class PeerTwoKernelCgSteps final : public detail::TwoKernelCgSteps<T> {
       parts = diagonal_->enqueue_direction(vectors, &state.scalars, halted);
     }
     const auto part_count = static_cast<std::int64_t>(parts.size());
-    const EndOfDirection<T> end{.parts = parts.data(),
-                                .part_count = part_count,
-                                .of_boundary = of_boundary_.data(),
-                                .boundary_count = of_boundary_.size(),
-                                .subtracted = subtracts_at_once() ? boundary() : 0,
-                                .rows = local_.boundary_rows.data(),
-                                .z = local_.halo_product.data(),
-                                .r = vectors.r};
+    const DirectionSums<T> end{.parts = parts.data(),
+                               .part_count = part_count,
+                               .of_boundary = of_boundary_.data(),
+                               .boundary_count = of_boundary_.size(),
+                               .subtracted = subtracts_at_once() ? boundary() : 0,
+                               .rows = local_.boundary_rows.data(),
+                               .z = local_.halo_product.data(),
+                               .r = vectors.r};
     const Context& context = Context::of(here_);
     launch("scalars of a direction", context, Grid{blocks_of_sum(part_count), sum_threads}, end_direction_kernel<T>,
            end, static_cast<detail::TwoKernelCgState*>(frame.state),
@@ -193,11 +193,11 @@ class PeerTwoKernelCgSteps final : public detail::TwoKernelCgSteps<T> {
       halo_.enqueue_receive(halted);
       if (boundary() == 0) return;
     }
-    const BoundaryOfDirection<T> rows{.to = halo_.is_short() ? halo_.targets() : HaloTargets{},
-                                      .count = boundary(),
-                                      .rows = local_.boundary_rows.data(),
-                                      .z = local_.halo_product.data(),
-                                      .of_blocks = of_boundary_.data()};
+    const DirectionBoundary<T> rows{.to = halo_.is_short() ? halo_.targets() : HaloTargets{},
+                                    .count = boundary(),
+                                    .rows = local_.boundary_rows.data(),
+                                    .z = local_.halo_product.data(),
+                                    .of_blocks = of_boundary_.data()};
     halo_.with_halo_product([&]<class Z>(const Z& z) {
       launch("boundary rows of a direction", Context::of(here_), boundary_grid(), multiply_boundary_kernel<T, Z>, rows,
              z, direction, halo_.exchange(), halted);

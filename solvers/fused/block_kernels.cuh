@@ -2,6 +2,7 @@
 /// The kernels of block operations.
 #pragma once
 
+#include "core/cuda/prefetch.cuh"
 #include "core/cuda/reduce.cuh"
 #include "solvers/fused/block.hpp"
 #include "solvers/fused/kernels.cuh"
@@ -30,13 +31,6 @@ inline constexpr bool reads_columns_twice = Op::combines&& Op::projects && !fuse
 /// Elements per thread: one where columns are read twice, so that what lies between fits into the first-level cache.
 template <class Op>
 inline constexpr int elements_at_once = reads_columns_twice<Op> ? 1 : 2;
-
-/// Brings a line towards the second-level cache.
-inline __device__ void prefetch_line([[maybe_unused]] const void* address) {
-#ifdef __CUDA_ARCH__
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
-#endif
-}
 
 /// Blocks for n elements.
 template <class Op>

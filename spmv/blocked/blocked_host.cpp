@@ -1,5 +1,6 @@
 /// \file
 /// The blocked product on the host: threads take blocks of columns, then segments.
+#include "core/first_exception.hpp"
 #include "core/grain.hpp"
 #include "core/parallel.hpp"
 #include "spmv/blocked/blocked.hpp"
@@ -72,12 +73,16 @@ template <class T>
     lists.points[s] = merge_search(a.row_offsets.data(), a.rows, a.nnz(), diagonal);
   }
   std::vector<std::vector<index_t>> distinct(static_cast<std::size_t>(segments));
+  FirstException failure;
   parallel_tasks(device, segments, [&](std::int64_t s) {
     const auto begin = static_cast<std::size_t>(lists.points[s].x);
     const auto count = static_cast<std::size_t>(lists.points[s + 1].x) - begin;
-    distinct[static_cast<std::size_t>(s)] =
-        number_columns(a.columns.subspan(begin, count), lists.positions.span().subspan(begin, count));
+    failure.keep([&] {
+      distinct[static_cast<std::size_t>(s)] =
+          number_columns(a.columns.subspan(begin, count), lists.positions.span().subspan(begin, count));
+    });
   });
+  failure.rethrow();
   for (std::int64_t s = 0; s < segments; ++s) {
     lists.first_slot[s + 1] = lists.first_slot[s] + std::ssize(distinct[static_cast<std::size_t>(s)]);
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/cuda/async_copy.cuh"
+#include "core/cuda/prefetch.cuh"
 #include "core/cuda/shared_memory.cuh"
 #include "spmv/blocked/halo_lists.hpp"
 #include "spmv/merbit/merbit_direct_kernel.cuh"
@@ -183,16 +184,6 @@ class ListGatherer {
   LongCells& long_cells_;
 };
 
-/// Brings `bytes` to the second-level cache. \param from, bytes multiples of 16
-__device__ inline void prefetch_to_l2(const void* from, unsigned bytes) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" : : "l"(from), "r"(bytes) : "memory");
-#else
-  static_cast<void>(from);
-  static_cast<void>(bytes);
-#endif
-}
-
 /// Brings the first nonzeros of a segment to the second-level cache. By one thread.
 template <class V>
 __device__ void prefetch_nonzeros(const MatrixArrays<V, std::uint16_t>& a, offset_t begin, offset_t end) {
@@ -202,8 +193,8 @@ __device__ void prefetch_nonzeros(const MatrixArrays<V, std::uint16_t>& a, offse
   const offset_t wanted = (end - begin) / 8 * 8;
   if (wanted <= 0) return;
   const auto count = static_cast<unsigned>(wanted < most ? wanted : most);
-  prefetch_to_l2(a.columns + begin, 2 * count);
-  if constexpr (!is_ones<V>) prefetch_to_l2(a.values + begin, value_bytes * count);
+  prefetch_in_bulk(a.columns + begin, 2 * count);
+  if constexpr (!is_ones<V>) prefetch_in_bulk(a.values + begin, value_bytes * count);
 }
 
 /// The starts of the tiles of a segment, and where the last one ends: of the first ones in shared memory, so that no

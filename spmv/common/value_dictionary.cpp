@@ -32,10 +32,12 @@ class KeySet {
     ++count_;
     return true;
   }
-  [[nodiscard]] std::vector<std::uint64_t> keys() const {
-    std::vector<std::uint64_t> result;
-    std::copy_if(keys_.begin(), keys_.end(), std::back_inserter(result), [](std::uint64_t key) { return key != 0; });
-    return result;
+  /// function(key) for all keys.
+  template <class Function>
+  void for_each(const Function& function) const {
+    for (const std::uint64_t key : keys_) {
+      if (key != 0) function(key);
+    }
   }
 
  private:
@@ -105,12 +107,14 @@ std::optional<ValueDictionary<T>> find_value_dictionary(const Device& device, st
   parallel_for(device, n, [&](Range range) {
     const KeySet own = keys_of(values, range, too_many);
     const std::scoped_lock lock(mutex);
-    for (const std::uint64_t key : own.keys()) {
+    own.for_each([&](std::uint64_t key) {
       if (!all.insert(key)) too_many = true;
-    }
+    });
   });
   if (too_many) return std::nullopt;
-  return dictionary_of<T>(all.keys(), device);
+  std::vector<std::uint64_t> keys;
+  all.for_each([&keys](std::uint64_t key) { keys.push_back(key); });
+  return dictionary_of<T>(std::move(keys), device);
 }
 
 template std::optional<ValueDictionary<float>> find_value_dictionary(const Device&, std::span<const float>);

@@ -18,6 +18,8 @@ class Context;
 template <class T>
 struct PatternOperand {
   index_t rows = 0;
+  index_t cols = 0;
+  int multiprocessors = 0;  ///< of the GPU
   int lists = 0;
   int width = 0;
   SliceShape shape;
@@ -34,7 +36,7 @@ struct PatternOperand {
   const T* dictionary = nullptr;
   int dictionary_size = 0;
   int dictionary_shift = 0;                   ///< logarithm of its copies in shared memory
-  const FrequentList<T>* frequent = nullptr;  ///< on the host; null where few slices are uniform
+  const FrequentList<T>* frequent = nullptr;  ///< on the host; null where too few slices are on it
 };
 
 /// Terms that a lane takes at once from rows of lists of this width. Fewer rows per lane go with more of them.

@@ -37,9 +37,12 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
     shape_ = choose_pattern_slices(a.rows, nnz_, found_.width);
     found_.codes = arrange_codes(device_, found_.codes, shape_, found_.lists);
     rows_ = a.rows;
-    if (!needs_values()) uniform_ = UniformRows<T>(device_, found_, shape_);
+    cols_ = a.cols;
     if (!is_pattern_) set_up_begins(a.row_offsets);
     if (needs_values()) values_.set_up(sliced_rows(), a);
+    if (!needs_values()) uniform_ = UniformRows<T>(device_, found_, shape_, {});
+    // A half that comes later, behind a dictionary, stays at the table.
+    if (values_.half_places() != nullptr) uniform_ = UniformRows<T>(device_, found_, shape_, *values_.half_places());
     if (a.rows == 0) return;
     dots_ = BlockDots(pattern_blocks(operand()), device_);
   }
@@ -120,6 +123,8 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
       return result;
     }
     result.rows = rows_;
+    result.cols = cols_;
+    result.multiprocessors = Context::of(device_).multiprocessors();
     result.lists = found_.lists;
     result.width = found_.width;
     result.shape = shape_;
@@ -130,7 +135,7 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
     result.list_values = found_.values.data();
     result.begin = begin_.data();
     values_.show(result);
-    result.frequent = needs_values() ? nullptr : uniform_.list();
+    if (!needs_values() || values_.half_places() != nullptr) result.frequent = uniform_.list();
     return result;
   }
 
@@ -147,11 +152,12 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
 
   Device device_;
   index_t rows_ = 0;
+  index_t cols_ = 0;
   offset_t nnz_;
   bool is_pattern_;
   RowPatterns<T> found_;
   SliceShape shape_;
-  UniformRows<T> uniform_;  ///< of templates and pattern matrices
+  UniformRows<T> uniform_;  ///< of templates, pattern matrices and symmetric halves
   std::int64_t exceptions_ = 0;
   bool reads_csr_ = false;            ///< there was no memory for new values
   ValueStore<T> values_;              ///< empty for templates and pattern matrices

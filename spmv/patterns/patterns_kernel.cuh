@@ -27,6 +27,8 @@ struct PatternRows {
   const index_t* exceptions = nullptr;  ///< null: all rows
   unsigned exception_count = 0;
   unsigned exception_blocks = 0;  ///< the first ones of the grid
+  unsigned slices_ahead = 0;      ///< from the slice of a warp to the one that it prefetches, where it does
+  unsigned whole_slices = 0;      ///< of rows that are columns too: those that may be prefetched
 
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr int stride() const noexcept { return width + 1; }
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr int places() const noexcept { return (lists + 1) * stride(); }

@@ -116,15 +116,26 @@ inline constexpr int most_uniform_terms = 4 * most_terms_at_once;
 /// later than they could.
 inline constexpr double least_uniform_share = 0.25;
 
+/// The same of a symmetric half, of slices on the list itself. Terms of sub-lists are loaded one after the other, and
+/// with their values that takes longer than the table (H200, a grid with holes in single precision: .181 ms and .139).
+inline constexpr double least_uniform_share_of_half = 0.75;
+
+/// Terms of the most frequent list of a half: those of longer ones are not in flight together (H200, 27 points: .136 ms
+/// and, by the table, .126).
+inline constexpr int most_uniform_terms_of_half = most_terms_at_once;
+
 /// Blocks take slices a pitch apart where a pitch is so many slices, since 8 neighbouring ones reach over shorter ones,
 /// and where there are so many groups of 8 pitches, since the last one is not full.
 inline constexpr std::int64_t least_slices_of_pitch = 4;
 inline constexpr std::int64_t least_groups_of_pitches = 4;
 
-/// As pattern_min_blocks: 20 loads of x per lane need more than 64 registers. Two rows of 9 terms spill a little at
-/// four blocks, and are faster all the same (H200, 27 points: .042 ms).
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr int uniform_min_blocks(int rows_per_lane) noexcept {
-  return rows_per_lane == 4 ? 3 : 4;
+/// As pattern_min_blocks. Without values from memory four blocks serve 4 rows of 5 terms (H200: .143 ms in double
+/// precision, .141 with three before slices had bits; .091 and .116 in single) and 2 rows of 9 alike, which spill a
+/// little and are faster all the same (27 points: .045, .052 with three). Of a half three for 4 rows: CG takes .663 ms,
+/// with one or two blocks .68.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int uniform_min_blocks(int rows_per_lane, bool loads_values) noexcept {
+  if (!loads_values) return pattern_min_blocks_without_values;
+  return rows_per_lane == 4 ? 3 : pattern_min_blocks;
 }
 
 /// Two-kernel CG recomputes q = A p instead of storing it: for rows of at most so many terms, whose vectors go through

@@ -3,6 +3,7 @@
 #include "spmv/patterns/template_cg.hpp"
 
 #include "core/grain.hpp"
+#include "spmv/patterns/pattern_launch.cuh"
 #include "spmv/patterns/template_cg.cuh"
 
 namespace tessera::cuda {
@@ -16,8 +17,7 @@ class TemplateCgProduct final : public CgProduct<T> {
  public:
   TemplateCgProduct(const Device& device, const PatternOperand<T>& operand)
       : device_(device),
-        rows_{operand.rows,  operand.lists, operand.width,
-              operand.table, operand.codes, static_cast<unsigned>(operand.shape.slices(operand.rows))},
+        rows_(pattern_rows(operand)),
         values_(operand.list_values),
         list_(*operand.frequent),
         grid_{list_.order.blocks(rows_.slices), pattern_threads,

@@ -1,6 +1,7 @@
 /// \file
 /// Uniform rows: rows of a warp that are all on the most frequent list, or on sub-lists of it, as at the boundary of a
-/// grid. Its columns and values travel as parameters of the kernel, so that such a warp reads x and its codes alone.
+/// grid. Its columns, and values or their places, travel as parameters of the kernel, so that such a warp reads x, of a
+/// symmetric half values, and codes only where no bit says that its slice is uniform: all rows on the list itself.
 #pragma once
 
 #include "spmv/patterns/pattern_values.hpp"
@@ -31,6 +32,10 @@ struct SliceOrder {
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr unsigned blocks(unsigned slices) const noexcept {
     return (slices + pitch * warps - 1) / (pitch * warps) * pitch;
   }
+  /// From the slice of a warp to that of the same warp about so many blocks later: in whole pitches, or within one.
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr unsigned ahead(unsigned later) const noexcept {
+    return later < pitch ? later : (later + pitch - 1) / pitch * pitch * warps;
+  }
 };
 
 /// By the relative column that is the furthest away, for short lists alone: rows of long ones share lines of x within a
@@ -43,8 +48,10 @@ struct FrequentList {
   int length = 0;
   index_t columns[most_uniform_terms] = {};  ///< relative; the last is repeated
   T values[most_uniform_terms] = {};         ///< of templates
+  index_t places[most_uniform_terms] = {};   ///< of a symmetric half: what is added to a row for its value
   SliceOrder order;
   const TermMask* masks = nullptr;  ///< lists + 1, on the device; the last is of rows on no list: no terms
+  const std::uint32_t* uniform_slices = nullptr;  ///< a bit per slice, on the device: all its rows are on this list
 };
 
 /// The most frequent list, which is the first, and what the others have of it.
@@ -53,17 +60,20 @@ class UniformRows {
  public:
   UniformRows() = default;
 
-  /// Empty where list 0 is too long, or where it and its sub-lists name all rows of too few slices. O(rows); waits.
-  /// \param found with its codes in the order of slices \throws OutOfMemory
-  UniformRows(const Device& device, const detail::RowPatterns<T>& found, const SliceShape& shape);
+  /// Empty where list 0 is too long, or where it and its sub-lists name all rows of too few slices, or too few slices
+  /// of a half are uniform. O(rows); waits. \param found with its codes in the order of slices \param half_places
+  /// SymmetricHalf::places; empty where values do not lie in a half \throws OutOfMemory
+  UniformRows(const Device& device, const detail::RowPatterns<T>& found, const SliceShape& shape,
+              const Array<index_t>& half_places);
 
   /// Null where empty.
   [[nodiscard]] const FrequentList<T>* list() const noexcept { return masks_.empty() ? nullptr : &list_; }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return masks_.bytes(); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return masks_.bytes() + uniform_slices_.bytes(); }
 
  private:
   FrequentList<T> list_;
   Array<TermMask> masks_;
+  Array<std::uint32_t> uniform_slices_;
 };
 
 /// Masks of lists + 1 lists. \param table as RowPatterns::table \param values as RowPatterns::values, or empty

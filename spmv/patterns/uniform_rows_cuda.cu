@@ -4,6 +4,7 @@
 #include "spmv/patterns/uniform_rows.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -14,19 +15,38 @@ using namespace detail;
 
 namespace {
 
-/// Slices whose rows are all on list 0 or on sub-lists of it.
-[[nodiscard]] double count_covered_slices(const Device& device, const Array<std::uint8_t>& codes, int slice_codes,
-                                          const TermMask* masks) {
+/// Numbers of slices.
+struct SliceCounts {
+  double uniform;  ///< all rows on list 0
+  double covered;  ///< and on sub-lists of it
+};
+
+/// Sets the bits of uniform slices.
+[[nodiscard]] SliceCounts mark_uniform_slices(const Device& device, const Array<std::uint8_t>& codes, int slice_codes,
+                                              const TermMask* masks, std::uint32_t* uniform) {
   const auto* const words = reinterpret_cast<const std::uint32_t*>(codes.data());
   const int of_slice = slice_codes / static_cast<int>(sizeof(std::uint32_t));
-  return fused_sum<1>(device, codes.size() / slice_codes, [=] __device__(std::int64_t slice, double* sums) {
-    TermMask all = is_sub_list;
-    for (int k = 0; k < of_slice; ++k) {
-      const std::uint32_t four = __ldg(words + slice * of_slice + k);
-      for (int byte = 0; byte < 4; ++byte) all &= __ldg(masks + (four >> (8 * byte) & 0xffu));
-    }
-    if (all != 0) sums[0] += 1.0;
-  })[0];
+  const auto counts =
+      fused_sum<2>(device, codes.size() / slice_codes, [=] __device__(std::int64_t slice, double* sums) {
+        TermMask all = is_sub_list;
+        std::uint32_t any = 0;
+        for (int k = 0; k < of_slice; ++k) {
+          const std::uint32_t four = __ldg(words + slice * of_slice + k);
+          any |= four;
+          for (int byte = 0; byte < 4; ++byte) all &= __ldg(masks + (four >> (8 * byte) & 0xffu));
+        }
+        if (any == 0) {
+          atomicOr(uniform + slice / 32, 1U << slice % 32);
+          sums[0] += 1.0;
+        }
+        if (all != 0) sums[1] += 1.0;
+      });
+  return {counts[0], counts[1]};
+}
+
+/// What list 0 has of the table, or of an array in its order; the last is repeated.
+void copy_of_list(const Array<index_t>& table, int length, index_t (&to)[most_uniform_terms]) {
+  for (int k = 0; k < most_uniform_terms; ++k) to[k] = table[std::min(k + 1, length)];
 }
 
 /// Of one list. \param first the most frequent one
@@ -74,24 +94,33 @@ SliceOrder slice_order(std::span<const index_t> columns, std::int64_t slices, in
 }
 
 template <class T>
-UniformRows<T>::UniformRows(const Device& device, const RowPatterns<T>& found, const SliceShape& shape) {
+UniformRows<T>::UniformRows(const Device& device, const RowPatterns<T>& found, const SliceShape& shape,
+                            const Array<index_t>& half_places) {
   if (found.lists == 0 || found.codes.empty()) return;
   const Array<index_t> table = found.table.to(Device{});
-  list_.length = table[0];
-  if (list_.length < 1 || list_.length > most_uniform_terms) return;
+  const int length = table[0];
+  const bool is_half = !half_places.empty();
+  const int longest = is_half ? most_uniform_terms_of_half : most_uniform_terms;
+  if (length < 1 || length > longest) return;
+  list_.length = length;
   const bool has_values = found.kind == RowListKind::columns_and_values;
   const Array<T> values = has_values ? found.values.to(Device{}) : Array<T>{};
-  for (int k = 0; k < most_uniform_terms; ++k) list_.columns[k] = table[std::min(k + 1, list_.length)];
-  if (has_values) std::copy_n(values.begin(), list_.length, list_.values);
+  copy_of_list(table, length, list_.columns);
+  if (has_values) std::copy_n(values.begin(), length, list_.values);
+  if (is_half) copy_of_list(half_places.to(Device{}), length, list_.places);
   auto masks = Array<TermMask>::copy_of(masks_of_lists<T>(table.span(), values.span(), found.width), device);
   const int slice_codes = 32 * shape.rows_per_lane;
   const std::int64_t slices = found.codes.size() / slice_codes;
-  const double covered = count_covered_slices(device, found.codes, slice_codes, masks.data());
-  if (covered < least_uniform_share * static_cast<double>(slices)) return;
-  list_.order =
-      slice_order(std::span(list_.columns).first(static_cast<std::size_t>(list_.length)), slices, slice_codes);
+  Array<std::uint32_t> uniform((slices + 31) / 32, Init::zero, device);
+  const SliceCounts counts = mark_uniform_slices(device, found.codes, slice_codes, masks.data(), uniform.data());
+  const auto all = static_cast<double>(slices);
+  if (counts.covered < least_uniform_share * all) return;
+  if (is_half && counts.uniform < least_uniform_share_of_half * all) return;
+  list_.order = slice_order(std::span(list_.columns).first(static_cast<std::size_t>(length)), slices, slice_codes);
   list_.masks = masks.data();
   masks_ = std::move(masks);
+  list_.uniform_slices = uniform.data();
+  uniform_slices_ = std::move(uniform);
 }
 
 template class UniformRows<float>;

@@ -30,6 +30,12 @@ class ValueStore {
   /// \param values in the order of CSR \throws OutOfMemory
   void update(const SlicedRows& rows, std::span<const T> values);
 
+  /// Of the symmetric half: SymmetricHalf::places; null where values do not lie in one, as long as a dictionary holds
+  /// them.
+  [[nodiscard]] const Array<index_t>* half_places() const noexcept {
+    return half_ && !dictionary_ ? &half_->places : nullptr;
+  }
+
   /// What a product reads.
   void show(PatternOperand<T>& operand) const;
 

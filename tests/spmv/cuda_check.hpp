@@ -2,6 +2,7 @@
 /// Products of plans on a GPU, with vectors on the host.
 #pragma once
 
+#include "spmv/plan_internals.hpp"
 #include "tests/spmv/product_check.hpp"
 #include "tests/support/cuda_kernels.hpp"
 #include "tests/support/cuda_test.hpp"
@@ -117,6 +118,20 @@ class CudaProduct {
   Csr<T> on_host_;
   std::vector<T> values_;
 };
+
+/// The reason of a plan, with what new values have made of it.
+template <class T>
+[[nodiscard]] std::string reason_now(const CudaProduct<T>& product) {
+  PlanInfo now;
+  PlanInternals::kernel(product.plan()).describe(now);
+  return now.reason;
+}
+
+/// Whether values by row patterns lie in a symmetric half.
+template <class T>
+[[nodiscard]] bool says_half(const CudaProduct<T>& product) {
+  return reason_now(product).find("values as a symmetric half") != std::string::npos;
+}
 
 /// All forms of product against the oracle.
 template <class T>

@@ -196,6 +196,19 @@ template <class T>
   return spec;
 }
 
+/// A helix: five points, of which none is missing but at both ends of the matrix.
+[[nodiscard]] inline RepeatingRows helix(index_t rows, index_t pitch) {
+  return {rows, rows, {{-pitch, -1, 0, 1, pitch}}, {}, {}};
+}
+
+/// Mostly list 0, but on runs of rows that begin and end within warps.
+[[nodiscard]] inline RepeatingRows mostly_uniform(index_t rows, index_t width) {
+  RepeatingRows spec = rows_of_width(rows, width);
+  spec.lists.push_back(list_of_width(width > 1 ? width - 1 : 1, 1, 2));
+  spec.list_of = [](index_t row) -> std::size_t { return row % 1000 >= 700 && row % 1000 < 716 ? 1 : 0; };
+  return spec;
+}
+
 /// More lists than a byte names, all equally frequent.
 [[nodiscard]] inline RepeatingRows too_many_lists(index_t rows, index_t lists) {
   RepeatingRows spec{rows, rows + lists + 1, {}, {}, {}};

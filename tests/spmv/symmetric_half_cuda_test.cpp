@@ -1,6 +1,5 @@
 // Symmetric half of row patterns on a GPU: taken where every entry has its mirror image, and only there.
 #include "core/cuda/context.hpp"
-#include "spmv/plan_internals.hpp"
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/spmv/repeating_matrices.hpp"
 #include "tests/support/compare.hpp"
@@ -25,11 +24,7 @@ class SymmetricHalfOnGpu : public testing::CudaTest {
   [[nodiscard]] static SpmvOptions options(bool fp32_values = false) {
     return CudaCase{SpmvAlgorithm::patterns, Determinism::run_to_run, fp32_values}.options(testing::CudaTest::gpu());
   }
-  [[nodiscard]] static bool is_half(const CudaProduct<T>& product) {
-    PlanInfo now;
-    PlanInternals::kernel(product.plan()).describe(now);
-    return now.reason.find("values as a symmetric half") != std::string::npos;
-  }
+  [[nodiscard]] static bool is_half(const CudaProduct<T>& product) { return testing::says_half(product); }
   static void check(const Csr<T>& matrix, bool half = true) {
     for (const bool fp32_values : {false, true}) {
       if (fp32_values && sizeof(T) == 4) continue;

@@ -1,14 +1,11 @@
-// Uniform rows: warps that are all on the most frequent list, beside warps that are not, and the products of two-kernel
-// CG on them.
+// Uniform rows: warps that are all on the most frequent list, beside warps that are not; values of a symmetric half.
 #include "spmv/patterns/uniform_rows.hpp"
 
-#include "spmv/common/cg_product.hpp"
-#include "spmv/plan_internals.hpp"
+#include "spmv/patterns/patterns.hpp"
 #include "tessera/generators.hpp"
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/spmv/repeating_matrices.hpp"
 #include "tests/support/compare.hpp"
-#include "tests/support/small_grain.hpp"
 
 namespace tessera {
 
@@ -18,23 +15,12 @@ namespace {
 using testing::constant;
 using testing::CudaCase;
 using testing::CudaProduct;
-using testing::near;
+using testing::helix;
+using testing::mostly_uniform;
 using testing::Repeating;
 using testing::RepeatingRows;
+using testing::says_half;
 using testing::with_repeating_rows;
-
-/// A helix: five points, of which none is missing but at both ends of the matrix.
-[[nodiscard]] RepeatingRows helix(index_t rows, index_t pitch) {
-  return {rows, rows, {{-pitch, -1, 0, 1, pitch}}, {}, {}};
-}
-
-/// Mostly list 0, but on runs of rows that begin and end within warps.
-[[nodiscard]] RepeatingRows mostly_uniform(index_t rows, index_t width) {
-  RepeatingRows spec = testing::rows_of_width(rows, width);
-  spec.lists.push_back(testing::list_of_width(width > 1 ? width - 1 : 1, 1, 2));
-  spec.list_of = [](index_t row) -> std::size_t { return row % 1000 >= 700 && row % 1000 < 716 ? 1 : 0; };
-  return spec;
-}
 
 template <class T>
 class CudaUniformRows : public testing::CudaTest {
@@ -133,6 +119,118 @@ TYPED_TEST(CudaUniformRows, WithSlicesAPitchApart) {
   testing::check_all_products(product);
 }
 
+/// The most frequent list of a matrix. \param is_half whether values lie in a half; any places do
+template <class T>
+[[nodiscard]] cuda::UniformRows<T> uniform_rows(const Csr<T>& matrix, const Device& gpu, bool is_half) {
+  const auto on_gpu = matrix.to(gpu);
+  auto found = cuda::find_row_patterns(on_gpu.view(), gpu);
+  const cuda::SliceShape shape = cuda::choose_pattern_slices(matrix.rows(), matrix.nnz(), found.width);
+  found.codes = cuda::arrange_codes(gpu, found.codes, shape, found.lists);
+  const Array<index_t> none;
+  return {gpu, found, shape, is_half ? found.table : none};
+}
+
+TYPED_TEST(CudaUniformRows, MarksSlicesWhoseRowsAreAllOnTheList) {
+  for (const index_t width : {5, 7}) {
+    const RepeatingRows spec = mostly_uniform(5000, width);
+    const auto rows =
+        uniform_rows(with_repeating_rows<TypeParam>(spec, Repeating::columns_and_values), this->gpu(), false);
+    ASSERT_NE(rows.list(), nullptr);
+    const index_t of_slice = width > 5 ? 64 : 128;
+    const index_t slices = (spec.rows + of_slice - 1) / of_slice;
+    std::vector<std::uint32_t> bits((static_cast<std::size_t>(slices) + 31) / 32);
+    copy_bytes(Device{}, bits.data(), this->gpu(), rows.list()->uniform_slices, 4 * bits.size());
+    for (index_t slice = 0; slice < slices; ++slice) {
+      bool expected = (slice + 1) * of_slice <= spec.rows;
+      for (index_t row = slice * of_slice; row < (slice + 1) * of_slice; ++row) expected &= spec.list_of(row) == 0;
+      EXPECT_EQ(bits[static_cast<std::size_t>(slice) / 32] >> slice % 32 & 1U, expected ? 1U : 0U) << slice;
+    }
+  }
+}
+
+/// A half with many slices on sub-lists stays at the table, which is faster there.
+TYPED_TEST(CudaUniformRows, OfAHalfNeedManyUniformSlicesAndAShortList) {
+  const auto are_taken = [&](const RepeatingRows& spec, bool is_half) {
+    return uniform_rows(testing::symmetric_rows<TypeParam>(spec), this->gpu(), is_half).list() != nullptr;
+  };
+  EXPECT_TRUE(are_taken(helix(6000, 40), true));
+  const RepeatingRows long_lists{6000, 6000, {{-40, -4, -3, -2, -1, 0, 1, 2, 3, 4, 40}}, {}, {}};
+  EXPECT_TRUE(are_taken(long_lists, false));
+  EXPECT_FALSE(are_taken(long_lists, true));
+  RepeatingRows with_boundaries = helix(6000, 40);
+  with_boundaries.lists.push_back({-40, -1, 0, 40});
+  with_boundaries.lists.push_back({-40, 0, 1, 40});
+  with_boundaries.list_of = [](index_t row) -> std::size_t { return row % 250 == 99 ? 1 : row % 250 == 100 ? 2 : 0; };
+  EXPECT_TRUE(are_taken(with_boundaries, false));
+  EXPECT_FALSE(are_taken(with_boundaries, true));
+}
+
+/// A symmetric half whose values are taken at the places of the list: products, and the bits of values in full.
+TYPED_TEST(CudaUniformRows, OfAHalfMultiplyAsValuesInFullDo) {
+  for (const std::vector<index_t>& list :
+       std::vector<std::vector<index_t>>{{-40, -1, 0, 1, 40}, {-1030, -3, 3, 1030}, {-700, -40, -1, 0, 1, 40, 700}}) {
+    const index_t rows = 33000;
+    RepeatingRows spec{rows, rows, {list}, {}, {}};
+    spec.seed = 7;
+    const auto matrix = testing::symmetric_rows<TypeParam>(spec, {3000, 3001, 20000});
+    const CudaProduct<TypeParam> half(matrix, this->options());
+    ASSERT_TRUE(says_half(half));
+    ASSERT_NE(uniform_rows(matrix, this->gpu(), true).list(), nullptr);
+    testing::check_all_products(half);
+    this->check_not_finite(half, {0, 1, 1030, 3000, rows - 1});
+    ASSERT_FALSE(this->HasFatalFailure());
+    std::vector<TypeParam> other(matrix.values().begin(), matrix.values().end());
+    other[1] = TypeParam{5};
+    CudaProduct<TypeParam> full(Csr<TypeParam>(rows, rows, matrix.row_offsets().to(Device{}),
+                                               matrix.columns().to(Device{}), Array<TypeParam>::copy_of(other)),
+                                this->options());
+    ASSERT_FALSE(says_half(full));
+    full.update_values(matrix.values().span(), false);
+    const auto x = testing::random_vector<TypeParam>(rows, 3);
+    ASSERT_TRUE(testing::same_bytes(constant(half.apply(x)), constant(full.apply(x))));
+  }
+}
+
+/// Slices in blocks a pitch apart, until new values are not symmetric: then in their order.
+TYPED_TEST(CudaUniformRows, OfAHalfGiveWayToValuesInFull) {
+  const index_t rows = 33000;
+  const auto matrix = testing::symmetric_rows<TypeParam>(helix(rows, 1030));
+  CudaProduct<TypeParam> product(matrix, this->options());
+  for (const bool is_symmetric : {true, false}) {
+    const auto values = is_symmetric ? testing::symmetric_values(matrix.view(), 3)
+                                     : testing::random_vector<TypeParam>(matrix.nnz(), 50);
+    product.update_values(values, false);
+    ASSERT_EQ(says_half(product), is_symmetric);
+    testing::check_all_products(product);
+    ASSERT_FALSE(this->HasFatalFailure());
+  }
+}
+
+/// Rows far enough from the first that a warp prefetches for another one; x ends before the rows do, or behind them.
+TYPED_TEST(CudaUniformRows, BesideOthersThatTheyPrefetchFor) {
+  const index_t rows = testing::repetitions(300000, 6000);
+  for (const index_t cols : {rows, rows - 2000, rows + 2000}) {
+    RepeatingRows spec = helix(rows, 40);
+    spec.cols = cols;
+    this->check(spec);
+    ASSERT_FALSE(this->HasFatalFailure()) << cols;
+  }
+  testing::check_all_products(
+      CudaProduct<TypeParam>(testing::symmetric_rows<TypeParam>(helix(rows, 40)), this->options()));
+}
+
+TEST(SliceOrder, KnowsTheSliceOfALaterBlock) {
+  for (const unsigned pitch : {1U, 39U, 132U, 2500U}) {
+    const cuda::SliceOrder order{pitch};
+    const unsigned ahead = order.ahead(132);
+    const unsigned later = pitch > 132 ? 132 : (132 + pitch - 1) / pitch * pitch;
+    for (const unsigned block : {0U, 5U, 38U, 39U, 1000U}) {
+      if (pitch > 132 && block % pitch + later >= pitch) continue;  // in another group of pitches
+      EXPECT_EQ(order.slice(block, 3) + ahead, order.slice(block + later, 3)) << pitch << ", " << block;
+    }
+  }
+}
+
 TEST(SliceOrder, TakesEverySliceOnce) {
   for (const unsigned pitch : {1U, 2U, 5U, 39U}) {
     const cuda::SliceOrder order{pitch};
@@ -174,135 +272,6 @@ TYPED_TEST(CudaUniformRows, NanAndInfinityReachExactlyTheRowsThatHoldTheColumn) 
       ASSERT_FALSE(this->HasFatalFailure());
     }
   }
-}
-
-/// Both products of two-kernel CG, in turn.
-template <class T>
-void check_cg_products(const CudaProduct<T>& product, bool with_diagonal) {
-  const SpmvPlan<T>& plan = product.plan();
-  const Device& gpu = plan.device();
-  const index_t n = static_cast<index_t>(plan.rows());
-  const auto cg = PlanInternals::kernel(plan).make_cg_product(plan.matrix(), false);
-  ASSERT_NE(cg, nullptr);
-  const auto r = testing::random_vector<T>(n, 1);
-  const auto p = testing::random_vector<T>(n, 2);
-  const auto x = testing::random_vector<T>(n, 3);
-  const auto m = testing::random_vector<T>(n, 4);
-  auto gpu_r = Array<T>::copy_of(r, gpu);
-  auto gpu_p = Array<T>::copy_of(p, gpu);
-  auto gpu_next = Array<T>::copy_of(product.poison(), gpu);
-  auto gpu_x = Array<T>::copy_of(x, gpu);
-  auto gpu_kept = Array<T>::copy_of(product.poison(), gpu);
-  const auto gpu_m = Array<T>::copy_of(m, gpu);
-  const CgVectors<T> vectors{gpu_r.data(),
-                             {gpu_next.data(), gpu_p.data()},
-                             gpu_x.data(),
-                             gpu_kept.data(),
-                             with_diagonal ? gpu_m.data() : nullptr};
-  const auto run = [&](const CgScalars& scalars, bool second) {
-    const std::vector<CgScalars> scalars_here{scalars};
-    const auto on_gpu = Array<CgScalars>::copy_of(scalars_here, gpu);
-    const Array<std::int32_t> halted(1, Init::zero, gpu);
-    const auto parts = second ? cg->enqueue_residual(vectors, on_gpu.data(), halted.data())
-                              : cg->enqueue_direction(vectors, on_gpu.data(), halted.data());
-    std::vector<CgSums> here(parts.size());
-    copy_bytes(Device{}, here.data(), gpu, parts.data(), parts.size_bytes());
-    CgSums total;
-    for (const CgSums& part : here) total += part;
-    return total;
-  };
-  const CgSums of_direction = run({.alpha = 0.5, .beta = -0.25, .current = 1, .x_is_behind = 1, .keep = 1}, false);
-  const std::vector<T> next = product.download(std::as_const(gpu_next).span());
-  const double epsilon = std::numeric_limits<T>::epsilon();
-  const std::vector<T> new_x = product.download(std::as_const(gpu_x).span());
-  ASSERT_TRUE(testing::same_bytes(constant(product.download(std::as_const(gpu_kept).span())), constant(new_x)));
-  for (std::size_t i = 0; i < r.size(); ++i) {
-    const long double z = with_diagonal ? static_cast<long double>(m[i]) * r[i] : static_cast<long double>(r[i]);
-    ASSERT_NEAR(static_cast<double>(next[i]), static_cast<double>(z - 0.25L * p[i]), 4 * epsilon) << i;
-    ASSERT_NEAR(static_cast<double>(new_x[i]), static_cast<double>(x[i] + 0.5L * p[i]), 4 * epsilon) << i;
-  }
-  // The direction as it was stored: A p' and the new residual follow from it.
-  const std::vector<T> q = product.apply(next);
-  long double pq = 0.0L;
-  long double qq = 0.0L;
-  long double pp = 0.0L;
-  long double magnitude = 0.0L;
-  for (std::size_t i = 0; i < q.size(); ++i) {
-    pq += static_cast<long double>(next[i]) * q[i];
-    magnitude += std::abs(static_cast<long double>(next[i]) * q[i]);
-    qq += static_cast<long double>(q[i]) * q[i];
-    pp += static_cast<long double>(next[i]) * next[i];
-  }
-  const double small = 1e-13;
-  ASSERT_NEAR(of_direction.first, static_cast<double>(pq), small * static_cast<double>(magnitude));
-  ASSERT_NEAR(of_direction.second, static_cast<double>(qq), small * static_cast<double>(qq));
-  ASSERT_NEAR(of_direction.third, static_cast<double>(pp), small * static_cast<double>(pp));
-  const CgSums of_residual = run({.alpha = 0.125, .current = 0}, true);
-  const std::vector<T> residual = product.download(std::as_const(gpu_r).span());
-  long double rr = 0.0L;
-  long double rz = 0.0L;
-  long double rz_magnitude = 0.0L;
-  for (std::size_t i = 0; i < q.size(); ++i) {
-    const long double expected = r[i] - 0.125L * q[i];
-    ASSERT_NEAR(static_cast<double>(residual[i]), static_cast<double>(expected),
-                4 * epsilon * (1.0 + std::abs(static_cast<double>(q[i]))))
-        << i;
-    const T z = with_diagonal ? m[i] * residual[i] : residual[i];
-    rr += static_cast<long double>(residual[i]) * residual[i];
-    rz += static_cast<long double>(residual[i]) * z;
-    rz_magnitude += std::abs(static_cast<long double>(residual[i]) * z);
-  }
-  ASSERT_NEAR(of_residual.first, static_cast<double>(rr), small * static_cast<double>(rr));
-  ASSERT_NEAR(of_residual.second, static_cast<double>(rz), small * static_cast<double>(rz_magnitude));
-}
-
-/// Square, with rows of every length up to the width at the end of the matrix.
-TYPED_TEST(CudaUniformRows, ProductsOfTwoKernelCg) {
-  const testing::SmallGrain small;
-  for (const index_t width : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
-    RepeatingRows spec = mostly_uniform(2100 + width, width);
-    spec.cols = spec.rows;
-    SCOPED_TRACE("width " + std::to_string(width));
-    const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, Repeating::columns_and_values),
-                                         this->options());
-    for (const bool with_diagonal : {false, true}) {
-      check_cg_products(product, with_diagonal);
-      ASSERT_FALSE(this->HasFatalFailure());
-    }
-  }
-}
-
-TYPED_TEST(CudaUniformRows, TwoKernelCgIsOfferedWhereItPays) {
-  const auto offers = [&](const RepeatingRows& spec, Repeating repeating) {
-    const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, repeating), this->options());
-    return PlanInternals::kernel(product.plan()).make_cg_product(product.plan().matrix(), false) != nullptr;
-  };
-  EXPECT_FALSE(offers(helix(2000, 40), Repeating::columns_and_values)) << "few rows";
-  const testing::SmallGrain small;
-  EXPECT_TRUE(offers(helix(2000, 40), Repeating::columns_and_values));
-  EXPECT_FALSE(offers(helix(2000, 40), Repeating::columns));
-  EXPECT_FALSE(offers(helix(2000, 40), Repeating::nothing));
-  EXPECT_FALSE(offers(testing::five_points(45), Repeating::columns_and_values)) << "no uniform slices";
-  const CudaProduct<TypeParam> grid(generate<TypeParam>(parse_generator("poisson2d:45")), this->options());
-  EXPECT_NE(PlanInternals::kernel(grid.plan()).make_cg_product(grid.plan().matrix(), false), nullptr) << "sub-lists";
-  RepeatingRows wide = testing::rows_of_width(2000, 10);
-  wide.cols = wide.rows;
-  EXPECT_FALSE(offers(wide, Repeating::columns_and_values));
-  RepeatingRows exceptional = helix(2000, 40);
-  exceptional.others = {70};
-  EXPECT_FALSE(offers(exceptional, Repeating::columns_and_values));
-}
-
-/// Templates that no longer hold have no two products.
-TYPED_TEST(CudaUniformRows, TwoKernelCgEndsWithTheTemplates) {
-  const testing::SmallGrain small;
-  const auto matrix = with_repeating_rows<TypeParam>(helix(2000, 40), Repeating::columns_and_values);
-  CudaProduct<TypeParam> product(matrix, this->options());
-  const auto values = testing::random_vector<TypeParam>(matrix.nnz(), 9);
-  product.update_values(values, false);
-  EXPECT_EQ(PlanInternals::kernel(product.plan()).make_cg_product(product.plan().matrix(), false), nullptr);
-  const auto x = testing::random_vector<TypeParam>(matrix.cols(), 3);
-  EXPECT_TRUE(near(testing::product_oracle(product.matrix(), constant(x)), constant(product.apply(x))));
 }
 
 }  // namespace

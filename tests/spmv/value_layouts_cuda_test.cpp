@@ -2,7 +2,6 @@
 // there are few.
 #include "spmv/patterns/dictionary_codes.hpp"
 #include "spmv/patterns/patterns.hpp"
-#include "spmv/plan_internals.hpp"
 #include "spmv/selection.hpp"
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/spmv/repeating_matrices.hpp"
@@ -21,18 +20,12 @@ using testing::constant;
 using testing::CudaCase;
 using testing::CudaProduct;
 using testing::near;
+using testing::reason_now;
 using testing::Repeating;
 using testing::RepeatingRows;
 using testing::with_repeating_rows;
 
 constexpr std::string_view exactly = "in single precision, which holds them exactly";
-
-template <class T>
-std::string reason_of(const CudaProduct<T>& product) {
-  PlanInfo now;
-  PlanInternals::kernel(product.plan()).describe(now);
-  return now.reason;
-}
 
 template <class T>
 Csr<T> with_values(const Csr<T>& matrix, const std::vector<T>& values) {
@@ -51,7 +44,7 @@ class SinglePrecisionHolds : public testing::CudaTest {
     return CudaCase{SpmvAlgorithm::patterns, Determinism::run_to_run, fp32_values}.options(testing::CudaTest::gpu());
   }
   [[nodiscard]] static bool says_so(const CudaProduct<double>& product) {
-    return reason_of(product).find(exactly) != std::string::npos;
+    return reason_now(product).find(exactly) != std::string::npos;
   }
 };
 
@@ -63,7 +56,7 @@ TEST_F(SinglePrecisionHolds, PaddedAndJaggedSlicesAndTheHalf) {
     const auto any = with_repeating_rows<double>(spec, Repeating::columns);
     const auto exact = with_values(any, rounded(testing::random_vector<double>(any.nnz(), 7)));
     const CudaProduct<double> product(exact, options());
-    ASSERT_TRUE(says_so(product)) << reason_of(product);
+    ASSERT_TRUE(says_so(product)) << reason_now(product);
     testing::check_all_products(product);
     ASSERT_FALSE(says_so(CudaProduct<double>(any, options())));
     // Rounded because that was asked for: nothing to be said.
@@ -72,7 +65,7 @@ TEST_F(SinglePrecisionHolds, PaddedAndJaggedSlicesAndTheHalf) {
   const auto grid = testing::symmetric_rows<double>(testing::five_points(50));
   const CudaProduct<double> half(with_values(grid, rounded(testing::symmetric_values(grid.view(), 5))), options());
   ASSERT_TRUE(says_so(half));
-  EXPECT_NE(reason_of(half).find("values as a symmetric half of 3 diagonals in single precision"), std::string::npos);
+  EXPECT_NE(reason_now(half).find("values as a symmetric half of 3 diagonals in single precision"), std::string::npos);
   testing::check_all_products(half);
 }
 
@@ -105,7 +98,7 @@ TEST_F(SinglePrecisionHolds, UpdatesOfValues) {
       product.update_values(round == 2 ? values(round) : rounded(values(round)), false);
       ASSERT_TRUE(near(testing::product_oracle(product.matrix(), constant(x)), constant(product.apply(x)))) << round;
       ASSERT_EQ(says_so(product), round < 2) << round;
-      ASSERT_EQ(reason_of(product).find("symmetric half") != std::string::npos, matrix == &grid) << round;
+      ASSERT_EQ(reason_now(product).find("symmetric half") != std::string::npos, matrix == &grid) << round;
     }
   }
 }
@@ -140,7 +133,7 @@ class DictionaryCodes : public testing::CudaTest {
     return CudaCase{SpmvAlgorithm::patterns, Determinism::run_to_run, fp32_values}.options(testing::CudaTest::gpu());
   }
   [[nodiscard]] static bool has_dictionary(const CudaProduct<T>& product) {
-    return reason_of(product).find("values by a dictionary of") != std::string::npos;
+    return reason_now(product).find("values by a dictionary of") != std::string::npos;
   }
   [[nodiscard]] static Csr<T> matrix_of(const RepeatingRows& spec, int count) {
     const auto any = with_repeating_rows<T>(spec, Repeating::columns);
@@ -150,7 +143,7 @@ class DictionaryCodes : public testing::CudaTest {
     for (const bool fp32_values : {false, true}) {
       if (fp32_values && sizeof(T) == 4) continue;
       const CudaProduct<T> product(matrix, options(fp32_values));
-      ASSERT_EQ(has_dictionary(product), taken) << reason_of(product);
+      ASSERT_EQ(has_dictionary(product), taken) << reason_now(product);
       testing::check_all_products(product);
       testing::check_buffered_products(product);
       ASSERT_FALSE(::testing::Test::HasFatalFailure());
@@ -185,9 +178,9 @@ TYPED_TEST(DictionaryCodes, AsManyValuesAsAByteNames) {
     this->check(matrix);
     const CudaProduct<TypeParam> product(matrix, this->options());
     EXPECT_NE(
-        reason_of(product).find("values by a dictionary of " + std::to_string(count) + ": 1.09 bytes per nonzero"),
+        reason_now(product).find("values by a dictionary of " + std::to_string(count) + ": 1.09 bytes per nonzero"),
         std::string::npos)
-        << reason_of(product);
+        << reason_now(product);
   }
   this->check(this->matrix_of(testing::rows_of_width(3000, 12), 256), false);
   this->check(this->matrix_of(testing::rows_of_width(800, 5), 200), false);  // 4000 nonzeros
@@ -197,9 +190,9 @@ TYPED_TEST(DictionaryCodes, AsManyValuesAsAByteNames) {
 TYPED_TEST(DictionaryCodes, ArePaddedUpToThreePlacesPerNonzero) {
   const auto says = [&](const RepeatingRows& spec, const std::string& bytes) {
     const CudaProduct<TypeParam> product(this->matrix_of(spec, 50), this->options());
-    EXPECT_NE(reason_of(product).find("values by a dictionary of 50: " + bytes + " bytes per nonzero"),
+    EXPECT_NE(reason_now(product).find("values by a dictionary of 50: " + bytes + " bytes per nonzero"),
               std::string::npos)
-        << reason_of(product);
+        << reason_now(product);
   };
   RepeatingRows spec = testing::rows_of_width(12800, 4);
   spec.lists.push_back({0});
@@ -257,7 +250,7 @@ TYPED_TEST(DictionaryCodes, UpdatesOfValues) {
         ASSERT_TRUE(near(testing::product_oracle(product.matrix(), constant(x)), constant(product.apply(x)))) << round;
         ASSERT_EQ(this->has_dictionary(product), round < 3) << round;
         // Symmetric values go to the half, if this is a grid.
-        ASSERT_EQ(reason_of(product).find("symmetric half") != std::string::npos, round == 3 && matrix == &grid);
+        ASSERT_EQ(reason_now(product).find("symmetric half") != std::string::npos, round == 3 && matrix == &grid);
       }
     }
   }

@@ -11,8 +11,16 @@ namespace {
 std::atomic<std::int64_t> allocations{0};
 std::atomic<std::int64_t> live{0};
 std::atomic<std::int64_t> peak{0};
+/// Allocations before the one that fails; negative: none does.
+std::atomic<std::int64_t> before_failure{-1};
+
+[[nodiscard]] bool fails() noexcept {
+  return before_failure.load(std::memory_order_relaxed) >= 0 &&
+         before_failure.fetch_sub(1, std::memory_order_relaxed) == 0;
+}
 
 void* noted(void* memory) noexcept {
+  if (memory == nullptr) return nullptr;
   allocations.fetch_add(1, std::memory_order_relaxed);
   const auto bytes = static_cast<std::int64_t>(::malloc_usable_size(memory));
   const std::int64_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -27,9 +35,13 @@ void release(void* memory) noexcept {
   std::free(memory);
 }
 
-void* counted(std::size_t bytes) noexcept { return noted(std::malloc(bytes == 0 ? 1 : bytes)); }
+void* counted(std::size_t bytes) noexcept {
+  if (fails()) return nullptr;
+  return noted(std::malloc(bytes == 0 ? 1 : bytes));
+}
 
 void* counted(std::size_t bytes, std::align_val_t alignment) noexcept {
+  if (fails()) return nullptr;
   const auto unit = static_cast<std::size_t>(alignment);
   // aligned_alloc wants a multiple of the alignment.
   return noted(std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit + (bytes == 0 ? unit : 0)));
@@ -48,6 +60,8 @@ std::int64_t allocation_count() noexcept { return allocations.load(); }
 std::int64_t live_bytes() noexcept { return live.load(); }
 std::int64_t peak_bytes() noexcept { return peak.load(); }
 void forget_peak() noexcept { peak.store(live.load()); }
+void fail_allocation(std::int64_t number) noexcept { before_failure.store(number); }
+bool forgive_allocations() noexcept { return before_failure.exchange(-1) < 0; }
 
 }  // namespace tessera::testing
 
