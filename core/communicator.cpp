@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -56,7 +55,7 @@ void Communicator::run(const std::function<void(int)>& body) {
   try {
     const host::NoSignals no_signals;
     for (int rank = 1; rank < size(); ++rank) others.emplace_back(guarded, rank);
-  } catch (const std::system_error&) {
+  } catch (...) {
     fail(static_cast<int>(others.size()) + 1, std::current_exception());
   }
   if (!has_failed()) guarded(0);

@@ -124,6 +124,20 @@ ThreadFacts thread_facts() {
   return facts;
 }
 
+namespace {
+
+[[nodiscard]] const HostThreads& chosen_threads() {
+  static const HostThreads choice = choose_threads(thread_facts());
+  return choice;
+}
+
+}  // namespace
+
+int default_threads() {
+  const int fixed = fixed_threads.load();
+  return fixed > 0 ? fixed : chosen_threads().count;
+}
+
 void set_default_threads(int threads) noexcept { fixed_threads.store(threads); }
 
 }  // namespace tessera::host
@@ -132,8 +146,7 @@ namespace tessera {
 
 HostThreads default_host_threads() {
   if (const int fixed = host::fixed_threads.load(); fixed > 0) return {fixed, "as asked"};
-  static const HostThreads choice = host::choose_threads(host::thread_facts());
-  return choice;
+  return host::chosen_threads();
 }
 
 }  // namespace tessera

@@ -26,6 +26,9 @@ struct ThreadFacts {
 
 [[nodiscard]] ThreadFacts thread_facts();
 
+/// Threads of Device{}: default_host_threads() without its text, which would allocate for every array.
+[[nodiscard]] int default_threads();
+
 /// Fixes what Device{} takes from now on, for the whole process. \param threads 0: the choice again
 void set_default_threads(int threads) noexcept;
 

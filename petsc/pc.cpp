@@ -72,6 +72,8 @@ PetscErrorCode add_facts_of_matrix(Mat a, AmgOptions* options) {
   // Fewer vectors than unknowns per node do not tell them apart.
   if (count + (has_constant ? 1 : 0) < options->block_size) PetscFunctionReturn(success);
   std::vector<double>& target = options->near_nullspace;
+  const auto most = static_cast<std::size_t>(rows) * static_cast<std::size_t>(count + (has_constant ? 1 : 0));
+  PetscCall(guarded([&] { target.reserve(most); }));
   if (has_constant) target.assign(static_cast<std::size_t>(rows), 1.0);
   for (PetscInt k = 0; k < count; ++k) {
     const PetscScalar* entries = nullptr;

@@ -2,6 +2,7 @@
 
 #include "core/cuda/device_query.hpp"
 #include "core/cuda/memory.hpp"
+#include "core/thread_choice.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ std::string reason_for_absence(const CudaSurvey& found, int ordinal) {
 
 }  // namespace
 
-Device::Device() : Device(Kind::host, 0, default_host_threads().count) {}
+Device::Device() : Device(Kind::host, 0, host::default_threads()) {}
 
 Device Device::host(int threads) {
   if (threads < 0 || threads > max_threads) {

@@ -1,13 +1,14 @@
 // One helper thread for long work. After an interruption it is left to itself, and the next work gets another.
 #include "interruptible.hpp"
 
+#include "core/no_signals.hpp"
+
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -86,12 +87,8 @@ struct Helpers {
 
 [[nodiscard]] std::shared_ptr<Helper> make_helper() {
   auto helper = std::make_shared<Helper>();
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the helper never handles a signal
+  const host::NoSignals no_signals;
   std::thread([helper] { helper->work(); }).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return helper;
 }
 
@@ -129,6 +126,7 @@ void run_elsewhere(const std::shared_ptr<Job>& job) {
   if (is_done) {
     all.current = std::move(helper);
   } else {
+    all.abandoned.reserve(all.abandoned.size() + 1);
     helper->abandon();
     all.abandoned.push_back({std::move(helper), job});
   }

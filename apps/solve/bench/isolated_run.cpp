@@ -72,7 +72,13 @@ using TemporaryFile = std::unique_ptr<std::FILE, CloseFile>;
   static_cast<void>(::dup2(nothing, STDIN_FILENO));
   static_cast<void>(::dup2(::fileno(out), STDOUT_FILENO));
   static_cast<void>(::dup2(::fileno(err), STDERR_FILENO));
-  const int code = body();
+  // Nothing may unwind into the code of the parent.
+  int code = 0;
+  try {
+    code = body();
+  } catch (...) {
+    code = static_cast<int>(print_no_memory());
+  }
   static_cast<void>(std::fflush(nullptr));
   ::_exit(code);
 }

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <new>
 #include <system_error>
 
 #include <algorithm>
@@ -65,8 +66,12 @@ class ScratchFolder {
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    try {
+      std::error_code ignored;
+      std::filesystem::remove_all(path_, ignored);
+    } catch (const std::bad_alloc&) {
+      // It stays where other temporary files do.
+    }
   }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
