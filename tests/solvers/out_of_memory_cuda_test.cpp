@@ -57,7 +57,12 @@ class OutOfGpuMemory : public CudaTest {
     x_ = Array<double>(460, Init::zero, device());
   }
   [[nodiscard]] Device device() const { return *context_; }
-  [[nodiscard]] SpmvOptions options() const { return {.device = device()}; }
+  [[nodiscard]] SpmvOptions options(SpmvAlgorithm kernel = SpmvAlgorithm::automatic) const {
+    SpmvOptions result;
+    result.algorithm = kernel;
+    result.device = device();
+    return result;
+  }
 
   /// Of many allocations some are refused, few where the GPU is emulated.
   void refuse_each_allocation_of(const std::function<void()>& run) {
@@ -93,9 +98,7 @@ TEST_F(OutOfGpuMemory, PlansOfAllKernels) {
     if (kernel == SpmvAlgorithm::streamed) continue;  // of matrices on the host
     SCOPED_TRACE(std::string(to_string(kernel)));
     refuse_each_allocation_of([&] {
-      SpmvOptions of_kernel = options();
-      of_kernel.algorithm = kernel;
-      const SpmvPlan<double> plan(spd_.to(device()), of_kernel);
+      const SpmvPlan<double> plan(spd_.to(device()), options(kernel));
       plan.apply(b_.span(), x_.span());
     });
     if (HasFatalFailure()) return;
@@ -103,11 +106,9 @@ TEST_F(OutOfGpuMemory, PlansOfAllKernels) {
 }
 
 TEST_F(OutOfGpuMemory, NewValuesThatTemplatesDoNotHold) {
-  const auto values = Array<double>::copy_of(random_values<double>(spd_.nnz(), 3), device());
-  SpmvOptions by_patterns = options();
-  by_patterns.algorithm = SpmvAlgorithm::patterns;
+  const auto values = Array<double>::copy_of(random_values<double>(static_cast<std::size_t>(spd_.nnz()), 3), device());
   refuse_each_allocation_of([&] {
-    SpmvPlan<double> plan(spd_.to(device()), by_patterns);
+    SpmvPlan<double> plan(spd_.to(device()), options(SpmvAlgorithm::patterns));
     plan.update_values(values.span());
     plan.apply(b_.span(), x_.span());
   });
@@ -168,8 +169,11 @@ TEST_F(OutOfGpuMemory, SparseProducts) {
   for (const SpgemmWorkflow workflow : {SpgemmWorkflow::automatic, SpgemmWorkflow::hll, SpgemmWorkflow::symbolic,
                                         SpgemmWorkflow::esc, SpgemmWorkflow::tiles}) {
     SCOPED_TRACE(std::string(to_string(workflow)));
+    SpgemmOptions of_workflow;
+    of_workflow.workflow = workflow;
+    of_workflow.device = device();
     refuse_each_allocation_of([&] {
-      const auto result = spgemm(spd_, general_, {.workflow = workflow, .device = device()});
+      const auto result = spgemm(spd_, general_, of_workflow);
       EXPECT_GT(result.matrix.nnz(), 0);
     });
     if (HasFatalFailure()) return;
