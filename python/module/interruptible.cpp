@@ -1,13 +1,14 @@
 // One helper thread for long work. After an interruption it is left to itself, and the next work gets another.
 #include "interruptible.hpp"
 
+#include "core/no_signals.hpp"
+
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -84,25 +85,9 @@ struct Helpers {
   return *all;
 }
 
-/// Blocks all signals for a scope: for the thread that is started meanwhile, too.
-class NoSignals {
- public:
-  NoSignals() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
 [[nodiscard]] std::shared_ptr<Helper> make_helper() {
   auto helper = std::make_shared<Helper>();
-  const NoSignals no_signals;  // the helper never handles a signal
+  const host::NoSignals no_signals;  // the helper never handles a signal
   std::thread([helper] { helper->work(); }).detach();
   return helper;
 }

@@ -12,6 +12,7 @@
 #include "tessera/polynomial.hpp"
 #include "tessera/spgemm.hpp"
 #include "tests/solvers/systems.hpp"
+#include "tests/support/cuda_kernels.hpp"
 #include "tests/support/cuda_test.hpp"
 
 #include <algorithm>
@@ -94,8 +95,11 @@ class OutOfGpuMemory : public CudaTest {
 };
 
 TEST_F(OutOfGpuMemory, PlansOfAllKernels) {
+  std::string why;
+  const bool has_vendor = has_vendor_kernels(gpu(), why);
   for (const SpmvAlgorithm kernel : spmv_algorithms(Device::Kind::cuda)) {
     if (kernel == SpmvAlgorithm::streamed) continue;  // of matrices on the host
+    if (is_vendor(kernel) && !has_vendor) continue;
     SCOPED_TRACE(std::string(to_string(kernel)));
     refuse_each_allocation_of([&] {
       const SpmvPlan<double> plan(spd_.to(device()), options(kernel));
@@ -117,17 +121,17 @@ TEST_F(OutOfGpuMemory, NewValuesThatTemplatesDoNotHold) {
 TEST_F(OutOfGpuMemory, KrylovMethods) {
   const SpmvPlan<double> plan(spd_.to(device()), options());
   const JacobiPreconditioner<double> jacobi(spd_.view(), device());
-  const SolverOptions tolerance{.relative_tolerance = 1e-6, .restart = 8};
+  const SolverOptions few{.max_iterations = 2, .restart = 8};
   const std::vector<std::function<SolveReport()>> methods{
-      [&] { return cg<double>(plan, jacobi, b_.span(), x_.span(), tolerance); },
-      [&] { return bicgstab<double>(plan, jacobi, b_.span(), x_.span(), tolerance); },
-      [&] { return gmres<double>(plan, jacobi, b_.span(), x_.span(), tolerance); },
+      [&] { return cg<double>(plan, jacobi, b_.span(), x_.span(), few); },
+      [&] { return bicgstab<double>(plan, jacobi, b_.span(), x_.span(), few); },
+      [&] { return gmres<double>(plan, jacobi, b_.span(), x_.span(), few); },
   };
   for (std::size_t k = 0; k < methods.size(); ++k) {
     SCOPED_TRACE("method " + std::to_string(k));
     refuse_each_allocation_of([&] {
       x_ = Array<double>(460, Init::zero, device());
-      EXPECT_TRUE(methods[k]().converged());
+      EXPECT_EQ(methods[k]().iterations, 2);
     });
     if (HasFatalFailure()) return;
   }
