@@ -62,6 +62,14 @@ class OutOfMemoryEverywhere : public ::testing::Test {
     return options;
   }
 
+  /// Where nothing was thrown, the product has to be right.
+  void expect_product(const Csr<double>& matrix) const {
+    const ProductOracle oracle = multiply_oracle<double>(1.0, matrix.view(), b_, 0.0, x_);
+    for (std::size_t i = 0; i < x_.size(); ++i) {
+      ASSERT_LE(std::abs(static_cast<long double>(x_[i]) - oracle.y[i]), oracle.bound[i]) << i;
+    }
+  }
+
   SmallGrain several_threads_;
   Csr<double> spd_ = poisson2d<double>(23, 20);
   Csr<double> general_ = convection_diffusion<double>(20, 23, 1, {.x = 0.1});
@@ -75,6 +83,7 @@ TEST_F(OutOfMemoryEverywhere, PlansOfAllKernels) {
     fail_each_allocation_of([&] {
       const SpmvPlan<double> plan(Csr<double>::copy_of(spd_.view()), by(kernel));
       plan.apply(b_, x_);
+      expect_product(spd_);
     });
     if (HasFatalFailure()) return;
   }
@@ -85,6 +94,7 @@ TEST_F(OutOfMemoryEverywhere, PlansChosenByMeasuring) {
       [&] {
         const SpmvPlan<double> plan(Csr<double>::copy_of(general_.view()), by(SpmvAlgorithm::measured, true));
         plan.apply(b_, x_);
+        expect_product(general_);
       },
       Leaves::choices);
 }
@@ -176,6 +186,7 @@ TEST_F(OutOfMemoryEverywhere, Orderings) {
     fail_each_allocation_of([&] {
       const ReorderedPlan<double> plan(general_, kind);
       plan.apply(b_, x_);
+      expect_product(general_);
     });
     if (HasFatalFailure()) return;
   }

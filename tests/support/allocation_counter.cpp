@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 namespace {
@@ -13,6 +14,8 @@ std::atomic<std::int64_t> live{0};
 std::atomic<std::int64_t> peak{0};
 /// Allocations before the one that fails; negative: none does.
 std::atomic<std::int64_t> before_failure{-1};
+/// Memory is filled, so that nothing finds what it left there before.
+std::atomic<bool> fills{false};
 
 [[nodiscard]] bool fails() noexcept {
   return before_failure.load(std::memory_order_relaxed) >= 0 &&
@@ -23,6 +26,7 @@ void* noted(void* memory) noexcept {
   if (memory == nullptr) return nullptr;
   allocations.fetch_add(1, std::memory_order_relaxed);
   const auto bytes = static_cast<std::int64_t>(::malloc_usable_size(memory));
+  if (fills.load(std::memory_order_relaxed)) std::memset(memory, 0x7f, static_cast<std::size_t>(bytes));
   const std::int64_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   std::int64_t most = peak.load(std::memory_order_relaxed);
   while (most < now && !peak.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
@@ -60,8 +64,14 @@ std::int64_t allocation_count() noexcept { return allocations.load(); }
 std::int64_t live_bytes() noexcept { return live.load(); }
 std::int64_t peak_bytes() noexcept { return peak.load(); }
 void forget_peak() noexcept { peak.store(live.load()); }
-void fail_allocation(std::int64_t number) noexcept { before_failure.store(number); }
-bool forgive_allocations() noexcept { return before_failure.exchange(-1) < 0; }
+void fail_allocation(std::int64_t number) noexcept {
+  fills.store(true);
+  before_failure.store(number);
+}
+bool forgive_allocations() noexcept {
+  fills.store(false);
+  return before_failure.exchange(-1) < 0;
+}
 
 }  // namespace tessera::testing
 

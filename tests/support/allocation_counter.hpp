@@ -16,7 +16,7 @@ namespace tessera::testing {
 [[nodiscard]] std::int64_t peak_bytes() noexcept;
 void forget_peak() noexcept;
 
-/// Allocation `number` from now on, counted from 0, fails; those before and behind it do not.
+/// Allocation `number` from now on, counted from 0, fails; those before and behind it do not, and hold no old values.
 void fail_allocation(std::int64_t number) noexcept;
 /// None fails any more. \returns whether one did since fail_allocation()
 [[nodiscard]] bool forgive_allocations() noexcept;
