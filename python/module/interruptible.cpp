@@ -1,14 +1,13 @@
 // One helper thread for long work. After an interruption it is left to itself, and the next work gets another.
 #include "interruptible.hpp"
 
-#include "core/no_signals.hpp"
-
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -85,9 +84,25 @@ struct Helpers {
   return *all;
 }
 
+/// Blocks all signals for a scope, also for a thread that is started in it.
+class BlockedSignals {
+ public:
+  BlockedSignals() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 [[nodiscard]] std::shared_ptr<Helper> make_helper() {
   auto helper = std::make_shared<Helper>();
-  const host::NoSignals no_signals;  // the helper never handles a signal
+  const BlockedSignals blocked;  // the helper never handles a signal
   std::thread([helper] { helper->work(); }).detach();
   return helper;
 }
