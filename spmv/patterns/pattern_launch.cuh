@@ -54,10 +54,20 @@ void with_chunk(int width, Function&& function) {
   function(PatternChunk<4, false, false>{});
 }
 
+/// The same for uniform rows: three chunks of long lists, as those of 27 points are, have a kernel of their own,
+/// without a branch between them.
+template <int Terms, bool Exact, bool Loop, class Function>
+void with_uniform_chunk(PatternChunk<Terms, Exact, Loop> chunk, int length, Function&& function) {
+  if constexpr (Loop) {
+    if (length > 2 * Terms && length <= 3 * Terms) return function(PatternChunk<Terms, Exact, Loop, 3>{});
+  }
+  function(chunk);
+}
+
 /// Slices are prefetched a block per multiprocessor ahead: four were slower, two no faster (H200, CG on 5 points).
 template <class T>
 [[nodiscard]] PatternRows pattern_rows(const PatternOperand<T>& operand) {
-  const SliceOrder order = operand.frequent != nullptr ? operand.frequent->order : SliceOrder{};
+  const SliceOrder order = operand.uniform != nullptr ? operand.uniform->order : SliceOrder{};
   return {operand.rows,
           operand.lists,
           operand.width,
@@ -74,7 +84,7 @@ template <class T>
 template <class T>
 std::int64_t pattern_blocks(const PatternOperand<T>& operand) noexcept {
   const PatternRows rows = pattern_rows(operand);
-  const SliceOrder order = operand.frequent != nullptr ? operand.frequent->order : SliceOrder{};
+  const SliceOrder order = operand.uniform != nullptr ? operand.uniform->order : SliceOrder{};
   return std::int64_t{rows.exception_blocks} + order.blocks(rows.slices);
 }
 
@@ -132,15 +142,18 @@ void enqueue_pattern_product(const Context& context, const PatternOperand<T>& op
       using Values = std::remove_cvref_t<decltype(values)>;
       // Pattern matrices alone have no values; the other pairs would be compiled in vain.
       if constexpr (Values::weighted == !std::is_same_v<Terms, DevicePatternTerms<T>>) {
-        Grid grid{static_cast<unsigned>(pattern_blocks(operand)), pattern_threads, shared_columns_bytes(rows.places())};
-        if constexpr (Values::shares) grid.shared_bytes += values.shared_bytes(rows);
+        Grid grid{static_cast<unsigned>(pattern_blocks(operand)), pattern_threads};
         if constexpr (suits_uniform_rows<Values>) {
-          if (operand.frequent != nullptr) {
-            return launch("product by row patterns", context, grid,
-                          uniform_rows_kernel<decltype(chunk), Values, Terms, T>, rows, values, *operand.frequent,
-                          terms, a.row_offsets.data(), out);
+          if (operand.uniform != nullptr) {
+            return with_uniform_chunk(chunk, operand.uniform->length, [&](auto uniform_chunk) {
+              launch("product by row patterns", context, grid,
+                     uniform_rows_kernel<decltype(uniform_chunk), Values, Terms, T>, rows, values, *operand.uniform,
+                     terms, a.row_offsets.data(), out);
+            });
           }
         }
+        grid.shared_bytes = shared_columns_bytes(rows.places());
+        if constexpr (Values::shares) grid.shared_bytes += values.shared_bytes(rows);
         launch("product by row patterns", context, grid, patterns_kernel<decltype(chunk), Values, Terms, T>, rows,
                values, terms, a.row_offsets.data(), out);
       }

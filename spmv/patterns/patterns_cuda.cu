@@ -40,9 +40,11 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
     cols_ = a.cols;
     if (!is_pattern_) set_up_begins(a.row_offsets);
     if (needs_values()) values_.set_up(sliced_rows(), a);
-    if (!needs_values()) uniform_ = UniformRows<T>(device_, found_, shape_, {});
+    if (!needs_values()) uniform_ = UniformRows<T>(device_, found_, shape_, rows_, cols_, {});
     // A half that comes later, behind a dictionary, stays at the table.
-    if (values_.half_places() != nullptr) uniform_ = UniformRows<T>(device_, found_, shape_, *values_.half_places());
+    if (const Array<index_t>* places = values_.half_places(); places != nullptr) {
+      uniform_ = UniformRows<T>(device_, found_, shape_, rows_, cols_, *places);
+    }
     if (a.rows == 0) return;
     dots_ = BlockDots(pattern_blocks(operand()), device_);
   }
@@ -135,7 +137,7 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
     result.list_values = found_.values.data();
     result.begin = begin_.data();
     values_.show(result);
-    if (!needs_values() || values_.half_places() != nullptr) result.frequent = uniform_.list();
+    if (!needs_values() || values_.half_places() != nullptr) result.uniform = uniform_.list();
     return result;
   }
 

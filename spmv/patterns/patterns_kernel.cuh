@@ -59,7 +59,7 @@ __device__ void load_codes(const PatternRows& p, unsigned slice, int (&code)[R])
   for (int r = 0; r < R; ++r) code[r] = static_cast<int>(all >> (8 * r) & 0xffu);
 }
 
-/// The lists of rows whose codes are known. \param table in shared memory
+/// The lists of rows whose codes are known. \param table in shared memory, or in global memory
 template <int R>
 __device__ void look_up(const PatternRows& p, const index_t* table, unsigned slice, RowsOfLane<R>& own) {
   own.first = static_cast<index_t>(slice * (warp_size * R) + threadIdx.x % warp_size);
@@ -165,10 +165,10 @@ struct TableValues {
 
   template <int R>
   struct OfSlice {
-    const V* shared;
+    const V* values;
     /// Read where it is multiplied: registers are left to x.
     [[nodiscard]] __device__ V at(const RowsOfLane<R>& own, int width, int entry, int r) const {
-      return shared[own.code[r] * width + entry];
+      return values[own.code[r] * width + entry];
     }
   };
   template <int R>
@@ -246,12 +246,13 @@ template <int R>
 }
 
 /// How the entries of rows are taken. \tparam Terms at once \tparam Exact whether the width is that number \tparam Loop
-/// whether lists may be longer
-template <int Terms, bool Exact, bool Loop>
+/// whether lists may be longer \tparam Uniform chunks of the list of uniform rows; 0: any number
+template <int Terms, bool Exact, bool Loop, int Uniform = 0>
 struct PatternChunk {
   static constexpr int terms = Terms;
   static constexpr bool exact = Exact;
   static constexpr bool loop = Loop;
+  static constexpr int uniform = Uniform;
   static constexpr int rows = pattern_rows_per_lane(Terms);
 };
 

@@ -5,6 +5,7 @@
 #include "core/host_device.hpp"
 #include "tessera/types.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tessera::detail {
@@ -56,9 +57,10 @@ inline constexpr double most_half_share = 0.9;
 inline constexpr offset_t least_nonzeros_of_dictionary = 4096;
 inline constexpr int most_replicated_values = 1024;
 
-/// Nonzeros per place of lists, padded to the longest, of a matrix in double precision. Below it lists differ from row
-/// to row, neighbouring lanes read different diagonals, and jagged slices are faster (H200, a grid with holes, filled
-/// by .6: .281 ms instead of .245; in single precision .139 instead of .156).
+/// Nonzeros per place of lists, padded to the longest, of a matrix in double precision, unless the longest list has all
+/// columns of the others, so that rows are uniform. Below it lists differ from row to row, neighbouring lanes read
+/// different diagonals, and jagged slices are faster (H200, a grid with holes, filled by .6, by the table of lists:
+/// .281 ms instead of .245; in single precision .139 instead of .156).
 inline constexpr double least_fill_of_half = 0.7;
 
 /// Rows of the sample that decides whether a half is filled, and the part of them that may differ from their mirror
@@ -109,33 +111,32 @@ inline constexpr int pattern_min_blocks_with_codes = 3;
 /// Longer lists are multiplied in chunks of so many terms.
 inline constexpr int most_terms_at_once = 9;
 
-/// Terms of the most frequent list that fit into the parameters of a kernel: whole chunks.
+/// Terms of the list of uniform rows that fit into the parameters of a kernel: whole chunks.
 inline constexpr int most_uniform_terms = 4 * most_terms_at_once;
 
-/// Part of the slices whose rows have to be on the most frequent list and its sub-lists: the others load the table
-/// later than they could.
-inline constexpr double least_uniform_share = 0.25;
+/// Part of the slices that have to be inside, on that list and its sub-lists: the others load its terms in vain.
+inline constexpr double least_covered_share = 0.5;
 
-/// The same of a symmetric half, of slices on the list itself. Terms of sub-lists are loaded one after the other, and
-/// with their values that takes longer than the table (H200, a grid with holes in single precision: .181 ms and .139).
-inline constexpr double least_uniform_share_of_half = 0.75;
+/// The same of a symmetric half.
+inline constexpr double least_covered_share_of_half = 0.75;
 
-/// Terms of the most frequent list of a half: those of longer ones are not in flight together (H200, 27 points: .136 ms
-/// and, by the table, .126).
-inline constexpr int most_uniform_terms_of_half = most_terms_at_once;
+/// Part of the slices that have to be on the list itself, so that a bit tells it instead of codes.
+inline constexpr double least_uniform_share = 0.6;
 
 /// Blocks take slices a pitch apart where a pitch is so many slices, since 8 neighbouring ones reach over shorter ones,
 /// and where there are so many groups of 8 pitches, since the last one is not full.
 inline constexpr std::int64_t least_slices_of_pitch = 4;
 inline constexpr std::int64_t least_groups_of_pitches = 4;
 
-/// As pattern_min_blocks. Without values from memory four blocks serve 4 rows of 5 terms (H200: .143 ms in double
-/// precision, .141 with three before slices had bits; .091 and .116 in single) and 2 rows of 9 alike, which spill a
-/// little and are faster all the same (27 points: .045, .052 with three). Of a half three for 4 rows: CG takes .663 ms,
-/// with one or two blocks .68.
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr int uniform_min_blocks(int rows_per_lane, bool loads_values) noexcept {
-  if (!loads_values) return pattern_min_blocks_without_values;
-  return rows_per_lane == 4 ? 3 : pattern_min_blocks;
+/// As pattern_min_blocks, where all terms of a chunk are loaded before it is known which of them a row has. Measured on
+/// an H100 in ms, with two, three and four blocks: constant lists of 5 points in double precision (160 bytes) -, .153,
+/// .159, of 27 points (144) -, .044, .043; symmetric halves of 5 points (320) .335, .480, -, in single precision (160)
+/// .168, .168, .183, of 27 points (144) .076, .076, .081, of a grid with holes (128) -, .149, .142.
+/// \param bytes that a lane has on their way
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int uniform_min_blocks(std::size_t bytes, bool loads_values) noexcept {
+  if (!loads_values) return bytes <= 144 ? pattern_min_blocks_without_values : 3;
+  if (bytes <= 128) return 4;
+  return bytes <= 192 ? 3 : pattern_min_blocks;
 }
 
 /// Two-kernel CG recomputes q = A p instead of storing it: for rows of at most so many terms, whose vectors go through

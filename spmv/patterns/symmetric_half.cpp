@@ -38,6 +38,20 @@ namespace {
 
 }  // namespace
 
+bool has_list_of_all(std::span<const index_t> table, int width) {
+  std::vector<index_t> found;
+  const std::size_t lists = table.size() / (static_cast<std::size_t>(width) + 1);
+  for (std::size_t list = 0; list < lists; ++list) {
+    for (const index_t relative : columns_of(table, width, list)) {
+      const auto at = std::ranges::lower_bound(found, relative);
+      if (at != found.end() && *at == relative) continue;
+      if (found.size() == static_cast<std::size_t>(width)) return false;
+      found.insert(at, relative);
+    }
+  }
+  return true;
+}
+
 std::optional<HalfOffsets> half_offsets(std::span<const index_t> table, int width, index_t rows, double most_places,
                                         std::string* why) {
   const auto refuse = [why](std::string reason) -> std::optional<HalfOffsets> {

@@ -34,9 +34,16 @@ struct HalfOffsets {
   }
 };
 
-/// Whether lists are long enough for a half. \param value_bytes of the matrix
-[[nodiscard]] constexpr bool is_filled_for_half(index_t rows, offset_t nnz, int width, std::size_t value_bytes) {
-  return value_bytes < 8 || static_cast<double>(nnz) >= least_fill_of_half * (static_cast<double>(width) * rows);
+/// Whether the longest list has the relative columns of all others. \param table as RowPatterns::table
+[[nodiscard]] bool has_list_of_all(std::span<const index_t> table, int width);
+
+/// Whether lists are long enough for a half, or rows uniform. \param value_bytes of the matrix \param table as
+/// RowPatterns::table
+[[nodiscard]] inline bool is_filled_for_half(index_t rows, offset_t nnz, int width, std::size_t value_bytes,
+                                             std::span<const index_t> table) {
+  if (value_bytes < 8) return true;
+  const double filled = static_cast<double>(nnz) / (static_cast<double>(width) * rows);
+  return filled >= least_fill_of_half || has_list_of_all(table, width);
 }
 
 /// Rows that decide whether a half is filled.

@@ -88,11 +88,11 @@ template <class T>
 
 template <class T>
 std::optional<SymmetricHalf> find_symmetric_half(const Device& device, const SlicedRows& rows, const CsrView<T>& a) {
-  if (!is_filled_for_half(a.rows, a.nnz(), rows.width, sizeof(T))) return std::nullopt;
   const std::int64_t places = std::int64_t{rows.lists + 1} * (rows.width + 1);
   if (places > most_half_table_places) return std::nullopt;
   std::vector<index_t> table(static_cast<std::size_t>(places));
   detail::copy_bytes(Device{}, table.data(), device, rows.table, table.size() * sizeof(index_t));
+  if (!is_filled_for_half(a.rows, a.nnz(), rows.width, sizeof(T), table)) return std::nullopt;
   const double full = static_cast<double>(value_places(a.rows, a.nnz(), rows.width, rows.shape));
   const auto offsets = half_offsets(table, rows.width, a.rows, most_half_share * full);
   if (!offsets) return std::nullopt;

@@ -137,9 +137,9 @@ struct ResidualStep {
 template <class Chunk>
 inline constexpr bool prefetches_vectors = Chunk::terms <= 5;
 
-/// Rows on the most frequent list and its sub-lists. \returns whether the slice has no others
+/// Rows on the list of uniform rows and its sub-lists. \returns whether the slice has no others
 template <class Chunk, class Step, class T>
-[[nodiscard]] __device__ bool step_uniform_slice(const PatternRows& p, const FrequentList<T>& list, const Step& step,
+[[nodiscard]] __device__ bool step_uniform_slice(const PatternRows& p, const UniformList<T>& list, const Step& step,
                                                  unsigned slice, CgSums& sums) {
   constexpr int R = Chunk::rows;
   if constexpr (prefetches_vectors<Chunk>) {
@@ -148,40 +148,29 @@ template <class Chunk, class Step, class T>
       step.template prefetch<warp_size * R>(static_cast<index_t>(ahead * (warp_size * R)));
     }
   }
+  if (!list.inside.has(slice)) return false;
   const auto first = static_cast<index_t>(slice * (warp_size * R) + threadIdx.x % warp_size);
-  int code[R];
-  TermMask mask[R];
-  const SliceRows kind = rows_of_slice(p, list, slice, code, mask);
-  if (kind == SliceRows::other) return false;
   T early[R];
 #pragma unroll
-  for (int r = 0; r < R; ++r) early[r] = code[r] != p.lists ? step.early(first + r * warp_size) : T{0};
+  for (int r = 0; r < R; ++r) early[r] = step.early(first + r * warp_size);
+  int code[R];
   T q[R] = {};
-  if (kind == SliceRows::uniform) {
-    add_uniform_rows<Chunk>(list, ListWeights{}, EveryTerm{list.length}, step.gather(first), q);
-  } else {
-    add_masked_rows<Chunk>(list, ListWeights{}, mask, step.gather(first), q);
-  }
+  if (!add_uniform_rows<Chunk>(p, list, slice, ListWeights{}, step.gather(first), code, q)) return false;
   typename Step::Late late[R];
 #pragma unroll
-  for (int r = 0; r < R; ++r) {
-    if (code[r] != p.lists) late[r] = step.late(first + r * warp_size);
-  }
+  for (int r = 0; r < R; ++r) late[r] = step.late(first + r * warp_size);
 #pragma unroll
-  for (int r = 0; r < R; ++r) {
-    if (code[r] != p.lists) step.store(first + r * warp_size, early[r], late[r], q[r], sums);
-  }
+  for (int r = 0; r < R; ++r) step.store(first + r * warp_size, early[r], late[r], q[r], sums);
   return true;
 }
 
-/// Rows of any lists. \param table, values in shared memory
+/// Rows of any lists. \param values of them
 template <class Chunk, class Step, class T>
-__device__ void step_slice(const PatternRows& p, const index_t* table, const T* values, const Step& step,
-                           unsigned slice, CgSums& sums) {
+__device__ void step_slice(const PatternRows& p, const T* values, const Step& step, unsigned slice, CgSums& sums) {
   constexpr int R = Chunk::rows;
   RowsOfLane<R> own;
   load_codes<R>(p, slice, own.code);
-  look_up<R>(p, table, slice, own);
+  look_up<R>(p, p.table, slice, own);
   const auto gather = step.gather(0);
 #pragma unroll
   for (int r = 0; r < R; ++r) {
@@ -190,33 +179,23 @@ __device__ void step_slice(const PatternRows& p, const index_t* table, const T* 
     const T early = step.early(row);
     T q{0};
     for (int k = 0; k < own.length[r]; ++k) {
-      q += values[own.code[r] * p.width + k] * gather(row + table[own.start[r] + 1 + k], 0);
+      q += values[own.code[r] * p.width + k] * gather(row + p.table[own.start[r] + 1 + k], 0);
     }
     step.store(row, early, step.late(row), q, sums);
   }
 }
 
 template <class Chunk, class Step, class T>
-__global__ void __launch_bounds__(pattern_threads, pattern_min_blocks_without_values)
-    template_cg_kernel(PatternRows p, const T* list_values, FrequentList<T> list, CgVectors<T> vectors,
+__global__ void __launch_bounds__(pattern_threads, uniform_min_blocks(sizeof(T) * Chunk::terms * Chunk::rows, false))
+    template_cg_kernel(PatternRows p, const T* list_values, UniformList<T> list, CgVectors<T> vectors,
                        const CgScalars* scalars, const std::int32_t* halted, CgSums* of_block) {
   const unsigned slice = list.order.slice(blockIdx.x, threadIdx.x / warp_size);
   const CgScalars now = *scalars;
   if (*halted != 0) return;
   const Step step(vectors, now);
   CgSums sums;
-  bool is_done = true;
-  if (slice < p.slices) is_done = step_uniform_slice<Chunk>(p, list, step, slice, sums);
-  if (__syncthreads_count(is_done ? 0 : 1) > 0) {
-    unsigned char* const shared = dynamic_shared_memory();
-    auto* const table = reinterpret_cast<index_t*>(shared);
-    auto* const values = reinterpret_cast<T*>(shared + shared_columns_bytes(p.places()));
-    for (int i = static_cast<int>(threadIdx.x); i < p.places(); i += pattern_threads) table[i] = __ldg(p.table + i);
-    for (int i = static_cast<int>(threadIdx.x); i < (p.lists + 1) * p.width; i += pattern_threads) {
-      values[i] = __ldg(list_values + i);
-    }
-    __syncthreads();
-    if (!is_done) step_slice<Chunk>(p, table, values, step, slice, sums);
+  if (slice < p.slices && !step_uniform_slice<Chunk>(p, list, step, slice, sums)) {
+    step_slice<Chunk>(p, list_values, step, slice, sums);
   }
   sums = add_up_block<pattern_threads>(sums);
   if (threadIdx.x == 0) of_block[blockIdx.x] = sums;

@@ -19,10 +19,8 @@ class TemplateCgProduct final : public CgProduct<T> {
       : device_(device),
         rows_(pattern_rows(operand)),
         values_(operand.list_values),
-        list_(*operand.frequent),
-        grid_{list_.order.blocks(rows_.slices), pattern_threads,
-              shared_columns_bytes(rows_.places()) +
-                  sizeof(T) * static_cast<std::size_t>(rows_.lists + 1) * static_cast<std::size_t>(rows_.width)},
+        list_(*operand.uniform),
+        grid_{list_.order.blocks(rows_.slices), pattern_threads},
         of_block_(grid_.blocks, Init::none, device) {}
 
   std::span<const CgSums> enqueue_direction(const CgVectors<T>& vectors, const CgScalars* scalars,
@@ -44,9 +42,11 @@ class TemplateCgProduct final : public CgProduct<T> {
       launch("product of two-kernel CG", Context::of(device_), grid_, template_cg_kernel<decltype(chunk), Step, T>,
              rows_, values_, list_, vectors, scalars, halted, of_block_.data());
     };
-    // Widths that agree on the rows of a lane share a kernel.
+    // Widths that agree on the rows of a lane share a kernel, but those of 7 points on grids have their own.
     if (rows_.width <= 5) {
       with(PatternChunk<5, false, false>{});
+    } else if (rows_.width <= 7) {
+      with(PatternChunk<7, false, false>{});
     } else {
       with(PatternChunk<most_terms_of_cg_product, false, false>{});
     }
@@ -56,7 +56,7 @@ class TemplateCgProduct final : public CgProduct<T> {
   Device device_;
   PatternRows rows_;
   const T* values_;
-  FrequentList<T> list_;
+  UniformList<T> list_;
   Grid grid_;
   Array<CgSums> of_block_;
 };
@@ -67,7 +67,7 @@ static_assert(pattern_rows_per_lane(6) == pattern_rows_per_lane(most_terms_of_cg
 
 template <class T>
 bool suits_cg_product(const PatternOperand<T>& operand, bool of_rank) noexcept {
-  return operand.list_values != nullptr && operand.frequent != nullptr && operand.exception_count == 0 &&
+  return operand.list_values != nullptr && operand.uniform != nullptr && operand.exception_count == 0 &&
          operand.width <= most_terms_of_cg_product &&
          (of_rank || operand.rows >= host::grain(least_rows_of_cg_product));
 }

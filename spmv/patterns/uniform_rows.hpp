@@ -1,7 +1,8 @@
 /// \file
-/// Uniform rows: rows of a warp that are all on the most frequent list, or on sub-lists of it, as at the boundary of a
-/// grid. Its columns, and values or their places, travel as parameters of the kernel, so that such a warp reads x, of a
-/// symmetric half values, and codes only where no bit says that its slice is uniform: all rows on the list itself.
+/// Uniform rows: rows of a warp that are all on one list, the most frequent or the longest one, or on sub-lists of it,
+/// as at the boundary of a grid. Its columns, and values or their places, travel as parameters of the kernel. A warp
+/// whose rows could be on that list, since all its terms lie in x, loads them before it knows which of them its rows
+/// have.
 #pragma once
 
 #include "spmv/patterns/pattern_values.hpp"
@@ -13,7 +14,7 @@
 
 namespace tessera::cuda {
 
-/// Which terms of the most frequent list a list has, from bit 0 on; with the bit is_sub_list, or 0 where it has others.
+/// Which terms of that list another has, from bit 0 on; with the bit is_sub_list, or 0 where it has others.
 using TermMask = std::uint64_t;
 inline constexpr TermMask is_sub_list = TermMask{1} << 63;
 static_assert(most_uniform_terms < 63);
@@ -23,10 +24,16 @@ static_assert(most_uniform_terms < 63);
 /// `warps` pitches in turn, then the next ones.
 struct SliceOrder {
   static constexpr unsigned warps = pattern_threads / 32;
-  unsigned pitch = 1;  ///< slices; 1: in their order
+  unsigned pitch = 1;                              ///< slices; 1: in their order
+  std::uint64_t inverse = std::uint64_t{1} << 63;  ///< 2^63 / pitch, rounded up
 
+  constexpr SliceOrder() noexcept = default;
+  constexpr explicit SliceOrder(unsigned slices) noexcept
+      : pitch(slices), inverse(((std::uint64_t{1} << 63) + slices - 1) / slices) {}
+
+  /// \param block below 2^31
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr unsigned slice(unsigned block, unsigned warp) const noexcept {
-    return block / pitch * (pitch * warps) + warp * pitch + block % pitch;
+    return block + pitches_before(block) * (pitch * (warps - 1)) + warp * pitch;
   }
   /// That have slices, and maybe some warps that have none.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr unsigned blocks(unsigned slices) const noexcept {
@@ -36,49 +43,78 @@ struct SliceOrder {
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr unsigned ahead(unsigned later) const noexcept {
     return later < pitch ? later : (later + pitch - 1) / pitch * pitch * warps;
   }
+
+ private:
+  /// block / pitch by multiplication with the inverse (Granlund and Montgomery): a division takes as long as a load
+  /// from the second-level cache.
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr unsigned pitches_before(unsigned block) const noexcept {
+    const std::uint64_t twice = std::uint64_t{block} * 2;
+    return static_cast<unsigned>((twice * (inverse >> 32) + (twice * (inverse & 0xffffffffU) >> 32)) >> 32);
+  }
 };
 
 /// By the relative column that is the furthest away, for short lists alone: rows of long ones share lines of x within a
 /// block. \param slice_rows rows of a slice
 [[nodiscard]] SliceOrder slice_order(std::span<const index_t> columns, std::int64_t slices, int slice_rows) noexcept;
 
-/// The most frequent list, by value.
+/// Whole slices all of whose rows have all terms of a list in x: first ... end - 1.
+struct SlicesInside {
+  unsigned first = 0;
+  unsigned end = 0;
+
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool has(std::int64_t slice) const noexcept {
+    return slice >= first && slice < end;
+  }
+};
+/// \param columns of the list; not empty \param slice_rows rows of a slice
+[[nodiscard]] SlicesInside slices_inside(std::span<const index_t> columns, index_t rows, index_t cols,
+                                         int slice_rows) noexcept;
+
+/// The list of uniform rows, by value.
 template <class T>
-struct FrequentList {
+struct UniformList {
   int length = 0;
   index_t columns[most_uniform_terms] = {};  ///< relative; the last is repeated
   T values[most_uniform_terms] = {};         ///< of templates
   index_t places[most_uniform_terms] = {};   ///< of a symmetric half: what is added to a row for its value
   SliceOrder order;
+  SlicesInside inside;
   const TermMask* masks = nullptr;  ///< lists + 1, on the device; the last is of rows on no list: no terms
-  const std::uint32_t* uniform_slices = nullptr;  ///< a bit per slice, on the device: all its rows are on this list
+  /// A bit per slice, on the device: all its rows are on this list itself, so that codes are not read. Null where few
+  /// slices are such.
+  const std::uint32_t* uniform_slices = nullptr;
 };
 
-/// The most frequent list, which is the first, and what the others have of it.
+/// The most frequent list, which is the first, or else the longest, and what the others have of it.
 template <class T>
 class UniformRows {
  public:
   UniformRows() = default;
 
-  /// Empty where list 0 is too long, or where it and its sub-lists name all rows of too few slices, or too few slices
-  /// of a half are uniform. O(rows); waits. \param found with its codes in the order of slices \param half_places
+  /// Empty where these lists are too long, or where too few slices lie inside and have only rows on one of them and on
+  /// its sub-lists. O(rows); waits. \param found with its codes in the order of slices \param half_places
   /// SymmetricHalf::places; empty where values do not lie in a half \throws OutOfMemory
-  UniformRows(const Device& device, const detail::RowPatterns<T>& found, const SliceShape& shape,
-              const Array<index_t>& half_places);
+  UniformRows(const Device& device, const detail::RowPatterns<T>& found, const SliceShape& shape, index_t rows,
+              index_t cols, const Array<index_t>& half_places);
 
   /// Null where empty.
-  [[nodiscard]] const FrequentList<T>* list() const noexcept { return masks_.empty() ? nullptr : &list_; }
+  [[nodiscard]] const UniformList<T>* list() const noexcept { return masks_.empty() ? nullptr : &list_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return masks_.bytes() + uniform_slices_.bytes(); }
 
  private:
-  FrequentList<T> list_;
+  /// \returns whether enough slices are on a list
+  [[nodiscard]] bool set_up(const Device& device, const detail::RowPatterns<T>& found, int slice_rows,
+                            const std::vector<TermMask>& masks, int list, bool is_half);
+
+  UniformList<T> list_;
   Array<TermMask> masks_;
   Array<std::uint32_t> uniform_slices_;
 };
 
-/// Masks of lists + 1 lists. \param table as RowPatterns::table \param values as RowPatterns::values, or empty
+/// Masks of lists + 1 lists, of the terms of one. \param table as RowPatterns::table \param values as
+/// RowPatterns::values, or empty
 template <class T>
-[[nodiscard]] std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<const T> values,
-                                                   int width);
+[[nodiscard]] std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<const T> values, int width,
+                                                   int list);
 
 }  // namespace tessera::cuda

@@ -1,5 +1,5 @@
 /// \file
-/// The most frequent list on the host, its sub-lists, and how many slices are on them.
+/// The list of uniform rows on the host, its sub-lists, and how many slices are on them.
 #include "core/cuda/reduce.cuh"
 #include "spmv/patterns/uniform_rows.hpp"
 
@@ -17,39 +17,50 @@ namespace {
 
 /// Numbers of slices.
 struct SliceCounts {
-  double uniform;  ///< all rows on list 0
-  double covered;  ///< and on sub-lists of it
+  double uniform;  ///< all rows on the list
+  double covered;  ///< inside, and all rows on the list or on sub-lists
 };
 
 /// Sets the bits of uniform slices.
 [[nodiscard]] SliceCounts mark_uniform_slices(const Device& device, const Array<std::uint8_t>& codes, int slice_codes,
-                                              const TermMask* masks, std::uint32_t* uniform) {
+                                              int list, const SlicesInside& inside, const TermMask* masks,
+                                              std::uint32_t* uniform) {
   const auto* const words = reinterpret_cast<const std::uint32_t*>(codes.data());
   const int of_slice = slice_codes / static_cast<int>(sizeof(std::uint32_t));
+  const std::uint32_t four_of_list = static_cast<std::uint32_t>(list) * 0x01010101U;
   const auto counts =
       fused_sum<2>(device, codes.size() / slice_codes, [=] __device__(std::int64_t slice, double* sums) {
         TermMask all = is_sub_list;
-        std::uint32_t any = 0;
+        std::uint32_t differing = 0;
         for (int k = 0; k < of_slice; ++k) {
           const std::uint32_t four = __ldg(words + slice * of_slice + k);
-          any |= four;
+          differing |= four ^ four_of_list;
           for (int byte = 0; byte < 4; ++byte) all &= __ldg(masks + (four >> (8 * byte) & 0xffu));
         }
-        if (any == 0) {
+        if (differing == 0) {
           atomicOr(uniform + slice / 32, 1U << slice % 32);
           sums[0] += 1.0;
         }
-        if (all != 0) sums[1] += 1.0;
+        if (all != 0 && inside.has(slice)) sums[1] += 1.0;
       });
   return {counts[0], counts[1]};
 }
 
-/// What list 0 has of the table, or of an array in its order; the last is repeated.
-void copy_of_list(const Array<index_t>& table, int length, index_t (&to)[most_uniform_terms]) {
-  for (int k = 0; k < most_uniform_terms; ++k) to[k] = table[std::min(k + 1, length)];
+/// What a list has of the table, or of an array in its order; the last is repeated.
+void copy_of_list(std::span<const index_t> row, int length, index_t (&to)[most_uniform_terms]) {
+  for (int k = 0; k < most_uniform_terms; ++k) to[k] = row[static_cast<std::size_t>(std::min(k + 1, length))];
 }
 
-/// Of one list. \param first the most frequent one
+/// The first of the lists with `width` entries.
+[[nodiscard]] int longest_list(std::span<const index_t> table, int width) {
+  const auto stride = static_cast<std::size_t>(width) + 1;
+  for (std::size_t list = 0; list * stride < table.size(); ++list) {
+    if (table[list * stride] == width) return static_cast<int>(list);
+  }
+  return 0;
+}
+
+/// Of one list. \param first the one whose terms are asked for
 template <class T>
 [[nodiscard]] TermMask mask_of_list(std::span<const index_t> first, std::span<const T> first_values,
                                     std::span<const index_t> list, std::span<const T> values) {
@@ -67,19 +78,20 @@ template <class T>
 }  // namespace
 
 template <class T>
-std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<const T> values, int width) {
+std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<const T> values, int width, int list) {
   const std::size_t columns = static_cast<std::size_t>(width);
   const std::size_t stride = columns + 1;
-  const auto terms = [&](std::size_t list) {
-    return table.subspan(list * stride + 1, static_cast<std::size_t>(std::max(table[list * stride], 0)));
+  const auto terms = [&](std::size_t of) {
+    return table.subspan(of * stride + 1, static_cast<std::size_t>(std::max(table[of * stride], 0)));
   };
-  const auto values_of = [&](std::size_t list) {
-    return values.empty() ? values : values.subspan(list * columns, terms(list).size());
+  const auto values_of = [&](std::size_t of) {
+    return values.empty() ? values : values.subspan(of * columns, terms(of).size());
   };
+  const auto first = static_cast<std::size_t>(list);
   std::vector<TermMask> masks;
-  for (std::size_t list = 0; list < table.size() / stride; ++list) {
-    const bool is_usable = table[list * stride] >= 0 && table[0] <= most_uniform_terms;
-    masks.push_back(is_usable ? mask_of_list<T>(terms(0), values_of(0), terms(list), values_of(list)) : 0);
+  for (std::size_t other = 0; other < table.size() / stride; ++other) {
+    const bool is_usable = table[other * stride] >= 0 && table[first * stride] <= most_uniform_terms;
+    masks.push_back(is_usable ? mask_of_list<T>(terms(first), values_of(first), terms(other), values_of(other)) : 0);
   }
   return masks;
 }
@@ -90,37 +102,60 @@ SliceOrder slice_order(std::span<const index_t> columns, std::int64_t slices, in
   const std::int64_t pitch = (furthest + slice_rows / 2) / slice_rows;
   const bool pays = columns.size() <= most_terms_at_once && pitch >= least_slices_of_pitch &&
                     slices >= least_groups_of_pitches * SliceOrder::warps * pitch;
-  return {pays ? static_cast<unsigned>(pitch) : 1};
+  return SliceOrder(pays ? static_cast<unsigned>(pitch) : 1);
+}
+
+SlicesInside slices_inside(std::span<const index_t> columns, index_t rows, index_t cols, int slice_rows) noexcept {
+  const std::int64_t before = -std::min<std::int64_t>(*std::ranges::min_element(columns), 0);
+  const std::int64_t behind = std::max<std::int64_t>(*std::ranges::max_element(columns), 0);
+  return {static_cast<unsigned>((before + slice_rows - 1) / slice_rows),
+          static_cast<unsigned>(std::clamp<std::int64_t>(cols - behind, 0, rows) / slice_rows)};
 }
 
 template <class T>
-UniformRows<T>::UniformRows(const Device& device, const RowPatterns<T>& found, const SliceShape& shape,
-                            const Array<index_t>& half_places) {
+UniformRows<T>::UniformRows(const Device& device, const RowPatterns<T>& found, const SliceShape& shape, index_t rows,
+                            index_t cols, const Array<index_t>& half_places) {
   if (found.lists == 0 || found.codes.empty()) return;
   const Array<index_t> table = found.table.to(Device{});
-  const int length = table[0];
-  const bool is_half = !half_places.empty();
-  const int longest = is_half ? most_uniform_terms_of_half : most_uniform_terms;
-  if (length < 1 || length > longest) return;
-  list_.length = length;
   const bool has_values = found.kind == RowListKind::columns_and_values;
   const Array<T> values = has_values ? found.values.to(Device{}) : Array<T>{};
-  copy_of_list(table, length, list_.columns);
-  if (has_values) std::copy_n(values.begin(), length, list_.values);
-  if (is_half) copy_of_list(half_places.to(Device{}), length, list_.places);
-  auto masks = Array<TermMask>::copy_of(masks_of_lists<T>(table.span(), values.span(), found.width), device);
-  const int slice_codes = 32 * shape.rows_per_lane;
-  const std::int64_t slices = found.codes.size() / slice_codes;
+  const bool is_half = !half_places.empty();
+  const Array<index_t> places = half_places.to(Device{});
+  const auto stride = static_cast<std::size_t>(found.stride());
+  const int slice_rows = 32 * shape.rows_per_lane;
+  const int longest = longest_list(table.span(), found.width);
+  for (const int list : {0, longest}) {
+    const std::size_t row = static_cast<std::size_t>(list) * stride;
+    list_.length = table[static_cast<std::int64_t>(row)];
+    if (list_.length < 1 || list_.length > most_uniform_terms) continue;
+    copy_of_list(table.span().subspan(row, stride), list_.length, list_.columns);
+    if (has_values) std::copy_n(values.begin() + std::int64_t{list} * found.width, list_.length, list_.values);
+    if (is_half) copy_of_list(places.span().subspan(row, stride), list_.length, list_.places);
+    const auto columns = std::span(list_.columns).first(static_cast<std::size_t>(list_.length));
+    list_.inside = slices_inside(columns, rows, cols, slice_rows);
+    const auto masks = masks_of_lists<T>(table.span(), values.span(), found.width, list);
+    if (set_up(device, found, slice_rows, masks, list, is_half) || list == longest) return;
+  }
+}
+
+template <class T>
+bool UniformRows<T>::set_up(const Device& device, const RowPatterns<T>& found, int slice_rows,
+                            const std::vector<TermMask>& masks, int list, bool is_half) {
+  const std::int64_t slices = found.codes.size() / slice_rows;
+  const auto columns = std::span(list_.columns).first(static_cast<std::size_t>(list_.length));
+  auto on_device = Array<TermMask>::copy_of(masks, device);
   Array<std::uint32_t> uniform((slices + 31) / 32, Init::zero, device);
-  const SliceCounts counts = mark_uniform_slices(device, found.codes, slice_codes, masks.data(), uniform.data());
+  const SliceCounts counts =
+      mark_uniform_slices(device, found.codes, slice_rows, list, list_.inside, on_device.data(), uniform.data());
   const auto all = static_cast<double>(slices);
-  if (counts.covered < least_uniform_share * all) return;
-  if (is_half && counts.uniform < least_uniform_share_of_half * all) return;
-  list_.order = slice_order(std::span(list_.columns).first(static_cast<std::size_t>(length)), slices, slice_codes);
-  list_.masks = masks.data();
-  masks_ = std::move(masks);
+  if (counts.covered < (is_half ? least_covered_share_of_half : least_covered_share) * all) return false;
+  list_.order = slice_order(columns, slices, slice_rows);
+  list_.masks = on_device.data();
+  masks_ = std::move(on_device);
+  if (counts.uniform < least_uniform_share * all) return true;
   list_.uniform_slices = uniform.data();
   uniform_slices_ = std::move(uniform);
+  return true;
 }
 
 template class UniformRows<float>;

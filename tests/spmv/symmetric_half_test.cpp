@@ -33,6 +33,18 @@ TEST(HalfOffsets, WithoutTheMainDiagonalPlacesMayBeginBeforeTheRow) {
   EXPECT_EQ(half->places, (std::vector<index_t>{0, -5, 0, 0, 0, 0}));
 }
 
+TEST(HasListOfAll, OnlyWhereTheLongestListHasEveryColumn) {
+  const std::vector<index_t> sub_lists{2, -7, 7, 7, 3, -7, 0, 7, 1, 0, 0, 0, -1, 5, 5, 5, 0, 0, 0, 0};
+  EXPECT_TRUE(has_list_of_all(sub_lists, 3));
+  const std::vector<index_t> others{2, -7, 7, 7, 3, -7, 0, 7, 1, 1, 1, 1, 0, 0, 0, 0};
+  EXPECT_FALSE(has_list_of_all(others, 3));
+  // Rows fill less than least_fill_of_half.
+  EXPECT_TRUE(is_filled_for_half(1000, 1500, 3, sizeof(double), sub_lists));
+  EXPECT_FALSE(is_filled_for_half(1000, 1500, 3, sizeof(double), others));
+  EXPECT_TRUE(is_filled_for_half(1000, 2100, 3, sizeof(double), others));
+  EXPECT_TRUE(is_filled_for_half(1000, 1500, 3, sizeof(float), others));
+}
+
 TEST(HalfOffsets, NoneForTooManyDiagonals) {
   for (const int width : {most_half_diagonals, most_half_diagonals + 1}) {
     std::vector<index_t> table{width};

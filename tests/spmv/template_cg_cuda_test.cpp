@@ -128,6 +128,19 @@ TYPED_TEST(CudaTemplateCg, ProductsOfTwoKernelCg) {
   }
 }
 
+/// Boundaries on sub-lists, of which the first and the last line are read by the table.
+TYPED_TEST(CudaTemplateCg, ProductsOnGrids) {
+  const testing::SmallGrain small;
+  for (const char* grid : {"poisson2d:45", "poisson2d:130", "poisson3d:13"}) {
+    SCOPED_TRACE(grid);
+    const CudaProduct<TypeParam> product(generate<TypeParam>(parse_generator(grid)), this->options());
+    for (const bool with_diagonal : {false, true}) {
+      check_cg_products(product, with_diagonal);
+      ASSERT_FALSE(this->HasFatalFailure());
+    }
+  }
+}
+
 TYPED_TEST(CudaTemplateCg, TwoKernelCgIsOfferedWhereItPays) {
   const auto offers = [&](const RepeatingRows& spec, Repeating repeating) {
     const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, repeating), this->options());

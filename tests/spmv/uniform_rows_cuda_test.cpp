@@ -127,7 +127,7 @@ template <class T>
   const cuda::SliceShape shape = cuda::choose_pattern_slices(matrix.rows(), matrix.nnz(), found.width);
   found.codes = cuda::arrange_codes(gpu, found.codes, shape, found.lists);
   const Array<index_t> none;
-  return {gpu, found, shape, is_half ? found.table : none};
+  return {gpu, found, shape, matrix.rows(), matrix.cols(), is_half ? found.table : none};
 }
 
 TYPED_TEST(CudaUniformRows, MarksSlicesWhoseRowsAreAllOnTheList) {
@@ -148,21 +148,79 @@ TYPED_TEST(CudaUniformRows, MarksSlicesWhoseRowsAreAllOnTheList) {
   }
 }
 
-/// A half with many slices on sub-lists stays at the table, which is faster there.
-TYPED_TEST(CudaUniformRows, OfAHalfNeedManyUniformSlicesAndAShortList) {
+/// A half of which a third of the slices is on other lists stays at the table.
+TYPED_TEST(CudaUniformRows, OfAHalfNeedMostSlices) {
   const auto are_taken = [&](const RepeatingRows& spec, bool is_half) {
     return uniform_rows(testing::symmetric_rows<TypeParam>(spec), this->gpu(), is_half).list() != nullptr;
   };
   EXPECT_TRUE(are_taken(helix(6000, 40), true));
-  const RepeatingRows long_lists{6000, 6000, {{-40, -4, -3, -2, -1, 0, 1, 2, 3, 4, 40}}, {}, {}};
-  EXPECT_TRUE(are_taken(long_lists, false));
-  EXPECT_FALSE(are_taken(long_lists, true));
-  RepeatingRows with_boundaries = helix(6000, 40);
-  with_boundaries.lists.push_back({-40, -1, 0, 40});
-  with_boundaries.lists.push_back({-40, 0, 1, 40});
-  with_boundaries.list_of = [](index_t row) -> std::size_t { return row % 250 == 99 ? 1 : row % 250 == 100 ? 2 : 0; };
-  EXPECT_TRUE(are_taken(with_boundaries, false));
-  EXPECT_FALSE(are_taken(with_boundaries, true));
+  const RepeatingRows too_long{6000, 6000, {testing::list_of_width(37, -54)}, {}, {}};
+  EXPECT_FALSE(are_taken(too_long, true));
+  RepeatingRows on_sub_lists = helix(6000, 40);
+  on_sub_lists.lists.push_back({-40, -1, 0, 40});
+  on_sub_lists.list_of = [](index_t row) -> std::size_t { return row % 250 == 99 ? 1 : 0; };
+  EXPECT_TRUE(are_taken(on_sub_lists, true));
+  RepeatingRows on_others = on_sub_lists;
+  on_others.lists[1] = {-40, -2, 0, 2, 40};
+  on_others.list_of = [](index_t row) -> std::size_t { return row % 384 == 99 ? 1 : 0; };
+  EXPECT_TRUE(are_taken(on_others, false));
+  EXPECT_FALSE(are_taken(on_others, true));
+}
+
+/// Of sixteen lists of which no one is frequent, the longest has the columns of all: its rows are few.
+TYPED_TEST(CudaUniformRows, AreThoseOfTheLongestListWhereItIsRare) {
+  for (const index_t first_of_longest : {5, 127, 333}) {
+    RepeatingRows spec = testing::grid_with_holes(70);
+    const auto usual = spec.list_of;
+    spec.list_of = [=](index_t row) -> std::size_t {
+      if (row % 500 == first_of_longest) return 15;
+      return usual(row) == 15 ? 1 + static_cast<std::size_t>(row) % 2 * 6 : usual(row);
+    };
+    for (const Repeating repeating : {Repeating::nothing, Repeating::columns}) {
+      const auto matrix = with_repeating_rows<TypeParam>(spec, repeating);
+      const auto rows = uniform_rows(matrix, this->gpu(), false);
+      ASSERT_NE(rows.list(), nullptr);
+      EXPECT_EQ(rows.list()->length, 4);
+      EXPECT_EQ(rows.list()->uniform_slices, nullptr);
+    }
+    const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, Repeating::nothing), this->options());
+    testing::check_all_products(product);
+    this->check_not_finite(product, {0, 1, 70, 1000, 4899});
+    ASSERT_FALSE(this->HasFatalFailure());
+  }
+}
+
+/// Terms that rows lack lie before x, or behind it: slices at both ends do not load them.
+TYPED_TEST(CudaUniformRows, WithTermsOutsideOfTheMatrix) {
+  for (const index_t rows : {640, 2048, 2049}) {
+    for (const index_t cols : {rows, rows + 500, rows - 100}) {
+      for (const std::vector<index_t>& list :
+           std::vector<std::vector<index_t>>{{-300, -1, 0, 1, 300}, {-600, 0}, {-300}, {0, 300}}) {
+        RepeatingRows spec{rows, cols, {list, {list.back()}}, {}, {}};
+        spec.list_of = [](index_t row) -> std::size_t { return row % 100 == 50 ? 1 : 0; };
+        this->check(spec);
+        ASSERT_FALSE(this->HasFatalFailure()) << rows << " x " << cols << ", " << list.front();
+      }
+    }
+  }
+}
+
+TEST(SlicesInside, HaveAllTermsOfAllRows) {
+  const auto expect = [](const cuda::SlicesInside& inside, unsigned first, unsigned end) {
+    EXPECT_EQ(inside.first, first);
+    EXPECT_EQ(inside.end, end);
+  };
+  const std::vector<index_t> both{-64, 0, 64};
+  expect(cuda::slices_inside(both, 640, 640, 64), 1, 9);
+  expect(cuda::slices_inside(both, 641, 641, 64), 1, 9);
+  expect(cuda::slices_inside(both, 703, 703, 64), 1, 9);
+  expect(cuda::slices_inside(both, 640, 2000, 64), 1, 10);
+  expect(cuda::slices_inside(both, 2000, 640, 64), 1, 9);
+  expect(cuda::slices_inside(both, 100, 30, 64), 1, 0);
+  expect(cuda::slices_inside(std::vector<index_t>{1}, 640, 641, 128), 0, 5);
+  expect(cuda::slices_inside(std::vector<index_t>{-1, 0}, 640, 640, 128), 1, 5);
+  const std::vector<index_t> furthest{-2147483647, 2147483647};
+  expect(cuda::slices_inside(furthest, 2147483647, 2147483647, 64), 33554432, 0);
 }
 
 /// A symmetric half whose values are taken at the places of the list: products, and the bits of values in full.
@@ -221,7 +279,7 @@ TYPED_TEST(CudaUniformRows, BesideOthersThatTheyPrefetchFor) {
 
 TEST(SliceOrder, KnowsTheSliceOfALaterBlock) {
   for (const unsigned pitch : {1U, 39U, 132U, 2500U}) {
-    const cuda::SliceOrder order{pitch};
+    const cuda::SliceOrder order(pitch);
     const unsigned ahead = order.ahead(132);
     const unsigned later = pitch > 132 ? 132 : (132 + pitch - 1) / pitch * pitch;
     for (const unsigned block : {0U, 5U, 38U, 39U, 1000U}) {
@@ -231,9 +289,23 @@ TEST(SliceOrder, KnowsTheSliceOfALaterBlock) {
   }
 }
 
+TEST(SliceOrder, DividesByThePitchExactly) {
+  for (const unsigned pitch : {1U, 2U, 3U, 7U, 39U, 641U, 65537U, 1048575U, 1048577U}) {
+    const cuda::SliceOrder order(pitch);
+    for (const unsigned group : {0U, 1U, 2U, 100U, 2047U}) {
+      for (const unsigned within : {0U, 1U, pitch / 2, pitch - 1}) {
+        if (within >= pitch) continue;
+        const unsigned block = group * pitch + within;
+        ASSERT_EQ(order.slice(block, 5), group * (pitch * cuda::SliceOrder::warps) + 5 * pitch + within)
+            << pitch << ", " << block;
+      }
+    }
+  }
+}
+
 TEST(SliceOrder, TakesEverySliceOnce) {
   for (const unsigned pitch : {1U, 2U, 5U, 39U}) {
-    const cuda::SliceOrder order{pitch};
+    const cuda::SliceOrder order(pitch);
     for (const unsigned slices : {1U, 7U, 8U, 9U, 40U, 41U, 312U, 313U, 1000U}) {
       std::vector<int> taken(slices, 0);
       for (unsigned block = 0; block < order.blocks(slices); ++block) {
@@ -258,9 +330,9 @@ TYPED_TEST(CudaUniformRows, MasksOfLists) {
   const std::vector<index_t> table{3, -1, 0, 1, 2, 0, 1, 1, 2, -1, 2, 2, 3, -1, 0, 1, 0, 0, 0, 0, -1, 5, 5, 5};
   const std::vector<TypeParam> values{-1, 4, -1, 4, -1, 0, -1, -1, 0, -1, 3, -1, 0, 0, 0, 0, 0, 0};
   using cuda::is_sub_list;
-  EXPECT_EQ(cuda::masks_of_lists<TypeParam>(table, values, 3),
+  EXPECT_EQ(cuda::masks_of_lists<TypeParam>(table, values, 3, 0),
             (std::vector<cuda::TermMask>{is_sub_list | 7U, is_sub_list | 6U, 0, 0, is_sub_list, 0}));
-  EXPECT_EQ(cuda::masks_of_lists<TypeParam>(table, {}, 3),
+  EXPECT_EQ(cuda::masks_of_lists<TypeParam>(table, {}, 3, 0),
             (std::vector<cuda::TermMask>{is_sub_list | 7U, is_sub_list | 6U, 0, is_sub_list | 7U, is_sub_list, 0}));
 }
 
