@@ -85,7 +85,8 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
   }
 
   std::unique_ptr<CgProduct<T>> make_cg_product(const CsrView<T>& /*a*/, bool of_rank) const override {
-    const PatternOperand<T> own = operand();
+    PatternOperand<T> own = operand();
+    own.uniform = uniform_.list_for_cg();
     return suits_cg_product(own, of_rank) ? make_template_cg_product(device_, own) : nullptr;
   }
 

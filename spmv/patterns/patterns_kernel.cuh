@@ -141,7 +141,7 @@ struct JaggedValues {
   }
 };
 
-/// Values of templates: lists + 1 times `width`, in shared memory behind the columns.
+/// Values of templates: lists + 1 times `width`, in shared memory behind the columns where they are shared.
 template <class V>
 struct TableValues {
   static constexpr bool weighted = true;
@@ -246,13 +246,13 @@ template <int R>
 }
 
 /// How the entries of rows are taken. \tparam Terms at once \tparam Exact whether the width is that number \tparam Loop
-/// whether lists may be longer \tparam Uniform chunks of the list of uniform rows; 0: any number
-template <int Terms, bool Exact, bool Loop, int Uniform = 0>
+/// whether lists may be longer \tparam UniformChunks of the list of uniform rows; 0: any number
+template <int Terms, bool Exact, bool Loop, int UniformChunks = 0>
 struct PatternChunk {
   static constexpr int terms = Terms;
   static constexpr bool exact = Exact;
   static constexpr bool loop = Loop;
-  static constexpr int uniform = Uniform;
+  static constexpr int uniform_chunks = UniformChunks;
   static constexpr int rows = pattern_rows_per_lane(Terms);
 };
 

@@ -117,8 +117,8 @@ class PatternOutlook {
     const std::string name = are_floats() ? "symmetric half in single precision" : "symmetric half";
     if (!is_filled_for_half(a_.rows, a_.nnz(), found_.width, sizeof(T), found_.table.span())) {
       return refused(name,
-                     fmt::format("rows fill {:.2g} of the longest list, {:g} is needed where that has not all "
-                                 "columns of the others",
+                     fmt::format("rows fill {:.2g} of the longest list, {:g} is needed unless it has all columns "
+                                 "of the other lists",
                                  static_cast<double>(a_.nnz()) / (1.0 * found_.width * a_.rows), least_fill_of_half));
     }
     std::string why;

@@ -114,11 +114,14 @@ inline constexpr int most_terms_at_once = 9;
 /// Terms of the list of uniform rows that fit into the parameters of a kernel: whole chunks.
 inline constexpr int most_uniform_terms = 4 * most_terms_at_once;
 
-/// Part of the slices that have to be inside, on that list and its sub-lists: the others load its terms in vain.
+/// Part of the slices that a list has to cover for products: the others load its terms in vain and read the table from
+/// global memory. Of a symmetric half, and for two-kernel CG, which ranks of a few planes of a grid take, too. Chosen,
+/// not measured: grids have .98 and more.
 inline constexpr double least_covered_share = 0.5;
-
-/// The same of a symmetric half.
 inline constexpr double least_covered_share_of_half = 0.75;
+inline constexpr double least_covered_share_of_cg = 0.25;
+/// From which the most frequent list is taken without a look at the longest.
+inline constexpr double enough_covered_share = 0.9;
 
 /// Part of the slices that have to be on the list itself, so that a bit tells it instead of codes.
 inline constexpr double least_uniform_share = 0.6;
@@ -131,8 +134,9 @@ inline constexpr std::int64_t least_groups_of_pitches = 4;
 /// As pattern_min_blocks, where all terms of a chunk are loaded before it is known which of them a row has. Measured on
 /// an H100 in ms, with two, three and four blocks: constant lists of 5 points in double precision (160 bytes) -, .153,
 /// .159, of 27 points (144) -, .044, .043; symmetric halves of 5 points (320) .335, .480, -, in single precision (160)
-/// .168, .168, .183, of 27 points (144) .076, .076, .081, of a grid with holes (128) -, .149, .142.
-/// \param bytes that a lane has on their way
+/// .168, .168, .183, of 27 points (144) .076, .076, .081, of a grid with holes (128) -, .149, .142; with values of
+/// single precision in double of a grid with holes (192) .232, .220, -, of 27 points (216) .087, .090, -, of 5 (240)
+/// .240, .305. \param bytes of x and of values that a lane has on their way
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int uniform_min_blocks(std::size_t bytes, bool loads_values) noexcept {
   if (!loads_values) return bytes <= 144 ? pattern_min_blocks_without_values : 3;
   if (bytes <= 128) return 4;

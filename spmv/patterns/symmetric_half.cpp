@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -21,16 +22,19 @@ namespace {
   return own.subspan(1, static_cast<std::size_t>(std::max(own[0], 0)));
 }
 
-/// Ascending; empty where there are too many.
-[[nodiscard]] std::vector<index_t> diagonals_of(std::span<const index_t> table, int width, std::size_t lists) {
+/// What the relative columns of all lists become, ascending and once each; empty where that is more than `most`.
+template <class Function>
+[[nodiscard]] std::vector<index_t> distinct(std::span<const index_t> table, int width, std::size_t most,
+                                            const Function& of) {
   std::vector<index_t> found;
+  const std::size_t lists = table.size() / (static_cast<std::size_t>(width) + 1);
   for (std::size_t list = 0; list < lists; ++list) {
     for (const index_t relative : columns_of(table, width, list)) {
-      const index_t diagonal = std::abs(relative);
-      const auto at = std::lower_bound(found.begin(), found.end(), diagonal);
-      if (at != found.end() && *at == diagonal) continue;
-      if (found.size() == most_half_diagonals) return {};
-      found.insert(at, diagonal);
+      const index_t value = of(relative);
+      const auto at = std::ranges::lower_bound(found, value);
+      if (at != found.end() && *at == value) continue;
+      if (found.size() == most) return {};
+      found.insert(at, value);
     }
   }
   return found;
@@ -39,17 +43,7 @@ namespace {
 }  // namespace
 
 bool has_list_of_all(std::span<const index_t> table, int width) {
-  std::vector<index_t> found;
-  const std::size_t lists = table.size() / (static_cast<std::size_t>(width) + 1);
-  for (std::size_t list = 0; list < lists; ++list) {
-    for (const index_t relative : columns_of(table, width, list)) {
-      const auto at = std::ranges::lower_bound(found, relative);
-      if (at != found.end() && *at == relative) continue;
-      if (found.size() == static_cast<std::size_t>(width)) return false;
-      found.insert(at, relative);
-    }
-  }
-  return true;
+  return !distinct(table, width, static_cast<std::size_t>(width), std::identity()).empty();
 }
 
 std::optional<HalfOffsets> half_offsets(std::span<const index_t> table, int width, index_t rows, double most_places,
@@ -64,7 +58,7 @@ std::optional<HalfOffsets> half_offsets(std::span<const index_t> table, int widt
   }
   const std::size_t lists = table.size() / (static_cast<std::size_t>(width) + 1);
   HalfOffsets half;
-  half.diagonals = diagonals_of(table, width, lists);
+  half.diagonals = distinct(table, width, most_half_diagonals, [](index_t relative) { return std::abs(relative); });
   if (half.diagonals.empty()) return refuse(fmt::format("more than {} diagonals", most_half_diagonals));
   const std::int64_t leading = (std::int64_t{rows} + half_alignment - 1) / half_alignment * half_alignment;
   const std::int64_t size = leading * static_cast<std::int64_t>(half.diagonals.size());

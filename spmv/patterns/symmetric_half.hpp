@@ -43,7 +43,7 @@ struct HalfOffsets {
                                              std::span<const index_t> table) {
   if (value_bytes < 8) return true;
   const double filled = static_cast<double>(nnz) / (static_cast<double>(width) * rows);
-  return filled >= least_fill_of_half || has_list_of_all(table, width);
+  return filled >= least_fill_of_half || (width <= cuda::most_uniform_terms && has_list_of_all(table, width));
 }
 
 /// Rows that decide whether a half is filled.

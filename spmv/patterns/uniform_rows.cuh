@@ -10,6 +10,7 @@
 #include "spmv/patterns/symmetric_half.cuh"
 #include "spmv/patterns/uniform_rows.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -136,9 +137,9 @@ __device__ void add_terms_from(const LoadedTerms<Chunk::terms, R, Weights, T>& l
                                const Weights& weights, const Gather& gather, const Own& own, T (&sums)[R]) {
   loaded.template add<K0>(list, own, sums);
   constexpr int next = K0 + Chunk::terms;
-  constexpr int most = Chunk::uniform > 0 ? Chunk::uniform * Chunk::terms : most_uniform_terms;
+  constexpr int most = Chunk::uniform_chunks > 0 ? Chunk::uniform_chunks * Chunk::terms : most_uniform_terms;
   if constexpr (Chunk::loop && next + Chunk::terms <= most) {
-    if (Chunk::uniform == 0 && next >= list.length) return;
+    if (Chunk::uniform_chunks == 0 && next >= list.length) return;
     LoadedTerms<Chunk::terms, R, Weights, T> following;
     following.template load<next>(list, weights, gather);
     add_terms_from<Chunk, next>(following, list, weights, gather, own, sums);
@@ -185,7 +186,8 @@ template <class Chunk, int R, class Weights, class T, class Gather>
 
 /// Whether a warp prefetches, for one that follows, what that reads for the first time: x at its rows, and values. It
 /// pays for short lists in single precision. In double precision constant lists gain nothing, and a half, which keeps
-/// the second-level cache busy, loses (H200, 5 points: .247 and .260 ms).
+/// the second-level cache busy, loses (H200, 5 points: .247 and .260 ms). Where few slices are uniform, as on a grid
+/// with holes, it gains nothing either.
 template <class Chunk, class Weights, class T>
 inline constexpr bool prefetches_slices = Chunk::terms <= 5 && sizeof(typename LoadedOf<Weights, T>::type) == 4;
 

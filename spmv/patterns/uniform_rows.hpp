@@ -85,36 +85,36 @@ struct UniformList {
   const std::uint32_t* uniform_slices = nullptr;
 };
 
-/// The most frequent list, which is the first, or else the longest, and what the others have of it.
+/// The most frequent list, which is the first, or the longest, whichever covers more slices, and what the others have
+/// of it. A slice is covered where it lies inside and its rows are on the list and on sub-lists only.
 template <class T>
 class UniformRows {
  public:
   UniformRows() = default;
 
-  /// Empty where these lists are too long, or where too few slices lie inside and have only rows on one of them and on
-  /// its sub-lists. O(rows); waits. \param found with its codes in the order of slices \param half_places
-  /// SymmetricHalf::places; empty where values do not lie in a half \throws OutOfMemory
+  /// Empty where both lists are too long or cover too few slices. O(rows); waits. \param found with its codes in the
+  /// order of slices \param half_places SymmetricHalf::places; empty where values do not lie in a half
+  /// \throws OutOfMemory
   UniformRows(const Device& device, const detail::RowPatterns<T>& found, const SliceShape& shape, index_t rows,
               index_t cols, const Array<index_t>& half_places);
 
-  /// Null where empty.
-  [[nodiscard]] const UniformList<T>* list() const noexcept { return masks_.empty() ? nullptr : &list_; }
+  /// For products: null where it is empty, or does not cover enough slices for them.
+  [[nodiscard]] const UniformList<T>* list() const noexcept { return serves_products_ ? &list_ : nullptr; }
+  /// For two-kernel CG: null where it is empty.
+  [[nodiscard]] const UniformList<T>* list_for_cg() const noexcept { return masks_.empty() ? nullptr : &list_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return masks_.bytes() + uniform_slices_.bytes(); }
 
  private:
-  /// \returns whether enough slices are on a list
-  [[nodiscard]] bool set_up(const Device& device, const detail::RowPatterns<T>& found, int slice_rows,
-                            const std::vector<TermMask>& masks, int list, bool is_half);
-
   UniformList<T> list_;
+  bool serves_products_ = false;
   Array<TermMask> masks_;
   Array<std::uint32_t> uniform_slices_;
 };
 
-/// Masks of lists + 1 lists, of the terms of one. \param table as RowPatterns::table \param values as
-/// RowPatterns::values, or empty
+/// Masks of lists + 1 lists. \param table as RowPatterns::table \param values as RowPatterns::values, or empty
+/// \param reference the list whose terms are asked for
 template <class T>
 [[nodiscard]] std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<const T> values, int width,
-                                                   int list);
+                                                   int reference);
 
 }  // namespace tessera::cuda

@@ -17,8 +17,8 @@ namespace {
 
 /// Numbers of slices.
 struct SliceCounts {
-  double uniform;  ///< all rows on the list
-  double covered;  ///< inside, and all rows on the list or on sub-lists
+  double uniform = 0.0;  ///< all rows on the list
+  double covered = 0.0;  ///< inside, and all rows on the list or on sub-lists
 };
 
 /// Sets the bits of uniform slices.
@@ -60,16 +60,16 @@ void copy_of_list(std::span<const index_t> row, int length, index_t (&to)[most_u
   return 0;
 }
 
-/// Of one list. \param first the one whose terms are asked for
+/// Of one list. \param whole the one whose terms are asked for
 template <class T>
-[[nodiscard]] TermMask mask_of_list(std::span<const index_t> first, std::span<const T> first_values,
+[[nodiscard]] TermMask mask_of_list(std::span<const index_t> whole, std::span<const T> whole_values,
                                     std::span<const index_t> list, std::span<const T> values) {
   TermMask mask = is_sub_list;
   std::size_t at = 0;
   for (std::size_t k = 0; k < list.size(); ++k, ++at) {
-    while (at < first.size() && first[at] != list[k]) ++at;
-    if (at == first.size()) return 0;
-    if (!values.empty() && std::memcmp(&values[k], &first_values[at], sizeof(T)) != 0) return 0;
+    while (at < whole.size() && whole[at] != list[k]) ++at;
+    if (at == whole.size()) return 0;
+    if (!values.empty() && std::memcmp(&values[k], &whole_values[at], sizeof(T)) != 0) return 0;
     mask |= TermMask{1} << at;
   }
   return mask;
@@ -78,7 +78,8 @@ template <class T>
 }  // namespace
 
 template <class T>
-std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<const T> values, int width, int list) {
+std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<const T> values, int width,
+                                     int reference) {
   const std::size_t columns = static_cast<std::size_t>(width);
   const std::size_t stride = columns + 1;
   const auto terms = [&](std::size_t of) {
@@ -87,11 +88,11 @@ std::vector<TermMask> masks_of_lists(std::span<const index_t> table, std::span<c
   const auto values_of = [&](std::size_t of) {
     return values.empty() ? values : values.subspan(of * columns, terms(of).size());
   };
-  const auto first = static_cast<std::size_t>(list);
+  const auto whole = static_cast<std::size_t>(reference);
   std::vector<TermMask> masks;
-  for (std::size_t other = 0; other < table.size() / stride; ++other) {
-    const bool is_usable = table[other * stride] >= 0 && table[first * stride] <= most_uniform_terms;
-    masks.push_back(is_usable ? mask_of_list<T>(terms(first), values_of(first), terms(other), values_of(other)) : 0);
+  for (std::size_t list = 0; list < table.size() / stride; ++list) {
+    const bool is_usable = table[list * stride] >= 0 && table[whole * stride] <= most_uniform_terms;
+    masks.push_back(is_usable ? mask_of_list<T>(terms(whole), values_of(whole), terms(list), values_of(list)) : 0);
   }
   return masks;
 }
@@ -112,50 +113,86 @@ SlicesInside slices_inside(std::span<const index_t> columns, index_t rows, index
           static_cast<unsigned>(std::clamp<std::int64_t>(cols - behind, 0, rows) / slice_rows)};
 }
 
+namespace {
+
+/// Lists on the host.
+template <class T>
+struct HostLists {
+  int width;
+  Array<index_t> table;   ///< as RowPatterns::table
+  Array<T> values;        ///< as RowPatterns::values; empty for row patterns
+  Array<index_t> places;  ///< as SymmetricHalf::places; empty without a half
+
+  HostLists(const RowPatterns<T>& found, const Array<index_t>& half_places)
+      : width(found.width),
+        table(found.table.to(Device{})),
+        values(found.kind == RowListKind::columns_and_values ? found.values.to(Device{}) : Array<T>{}),
+        places(half_places.to(Device{})) {}
+
+  [[nodiscard]] std::span<const index_t> part_of(const Array<index_t>& all, int list) const {
+    const auto stride = static_cast<std::size_t>(width) + 1;
+    return all.span().subspan(static_cast<std::size_t>(list) * stride, stride);
+  }
+};
+
+/// A list that rows may be uniform with.
+template <class T>
+struct Candidate {
+  UniformList<T> list;
+  Array<TermMask> masks;
+  Array<std::uint32_t> uniform_slices;
+  SliceCounts counts;
+};
+
+/// \param number of the list
+template <class T>
+[[nodiscard]] Candidate<T> candidate(const Device& device, const HostLists<T>& lists, int number,
+                                     const Array<std::uint8_t>& codes, int slice_rows, index_t rows, index_t cols) {
+  Candidate<T> result;
+  UniformList<T>& list = result.list;
+  list.length = lists.part_of(lists.table, number)[0];
+  if (list.length < 1 || list.length > most_uniform_terms) return result;
+  copy_of_list(lists.part_of(lists.table, number), list.length, list.columns);
+  if (!lists.values.empty()) {
+    std::copy_n(lists.values.begin() + std::int64_t{number} * lists.width, list.length, list.values);
+  }
+  if (!lists.places.empty()) copy_of_list(lists.part_of(lists.places, number), list.length, list.places);
+  const std::int64_t slices = codes.size() / slice_rows;
+  const auto columns = std::span(list.columns).first(static_cast<std::size_t>(list.length));
+  list.inside = slices_inside(columns, rows, cols, slice_rows);
+  list.order = slice_order(columns, slices, slice_rows);
+  result.masks =
+      Array<TermMask>::copy_of(masks_of_lists<T>(lists.table.span(), lists.values.span(), lists.width, number), device);
+  result.uniform_slices = Array<std::uint32_t>((slices + 31) / 32, Init::zero, device);
+  result.counts = mark_uniform_slices(device, codes, slice_rows, number, list.inside, result.masks.data(),
+                                      result.uniform_slices.data());
+  return result;
+}
+
+}  // namespace
+
 template <class T>
 UniformRows<T>::UniformRows(const Device& device, const RowPatterns<T>& found, const SliceShape& shape, index_t rows,
                             index_t cols, const Array<index_t>& half_places) {
   if (found.lists == 0 || found.codes.empty()) return;
-  const Array<index_t> table = found.table.to(Device{});
-  const bool has_values = found.kind == RowListKind::columns_and_values;
-  const Array<T> values = has_values ? found.values.to(Device{}) : Array<T>{};
-  const bool is_half = !half_places.empty();
-  const Array<index_t> places = half_places.to(Device{});
-  const auto stride = static_cast<std::size_t>(found.stride());
+  const HostLists<T> lists(found, half_places);
   const int slice_rows = 32 * shape.rows_per_lane;
-  const int longest = longest_list(table.span(), found.width);
-  for (const int list : {0, longest}) {
-    const std::size_t row = static_cast<std::size_t>(list) * stride;
-    list_.length = table[static_cast<std::int64_t>(row)];
-    if (list_.length < 1 || list_.length > most_uniform_terms) continue;
-    copy_of_list(table.span().subspan(row, stride), list_.length, list_.columns);
-    if (has_values) std::copy_n(values.begin() + std::int64_t{list} * found.width, list_.length, list_.values);
-    if (is_half) copy_of_list(places.span().subspan(row, stride), list_.length, list_.places);
-    const auto columns = std::span(list_.columns).first(static_cast<std::size_t>(list_.length));
-    list_.inside = slices_inside(columns, rows, cols, slice_rows);
-    const auto masks = masks_of_lists<T>(table.span(), values.span(), found.width, list);
-    if (set_up(device, found, slice_rows, masks, list, is_half) || list == longest) return;
+  const auto slices = static_cast<double>(found.codes.size() / slice_rows);
+  const int longest = longest_list(lists.table.span(), found.width);
+  Candidate<T> best = candidate(device, lists, 0, found.codes, slice_rows, rows, cols);
+  if (longest != 0 && best.counts.covered < enough_covered_share * slices) {
+    Candidate<T> other = candidate(device, lists, longest, found.codes, slice_rows, rows, cols);
+    if (other.counts.covered > best.counts.covered) best = std::move(other);
   }
-}
-
-template <class T>
-bool UniformRows<T>::set_up(const Device& device, const RowPatterns<T>& found, int slice_rows,
-                            const std::vector<TermMask>& masks, int list, bool is_half) {
-  const std::int64_t slices = found.codes.size() / slice_rows;
-  const auto columns = std::span(list_.columns).first(static_cast<std::size_t>(list_.length));
-  auto on_device = Array<TermMask>::copy_of(masks, device);
-  Array<std::uint32_t> uniform((slices + 31) / 32, Init::zero, device);
-  const SliceCounts counts =
-      mark_uniform_slices(device, found.codes, slice_rows, list, list_.inside, on_device.data(), uniform.data());
-  const auto all = static_cast<double>(slices);
-  if (counts.covered < (is_half ? least_covered_share_of_half : least_covered_share) * all) return false;
-  list_.order = slice_order(columns, slices, slice_rows);
-  list_.masks = on_device.data();
-  masks_ = std::move(on_device);
-  if (counts.uniform < least_uniform_share * all) return true;
-  list_.uniform_slices = uniform.data();
-  uniform_slices_ = std::move(uniform);
-  return true;
+  const bool is_half = !half_places.empty();
+  if (best.counts.covered < (is_half ? least_covered_share_of_half : least_covered_share_of_cg) * slices) return;
+  serves_products_ = is_half || best.counts.covered >= least_covered_share * slices;
+  list_ = best.list;
+  masks_ = std::move(best.masks);
+  list_.masks = masks_.data();
+  if (best.counts.uniform < least_uniform_share * slices) return;
+  uniform_slices_ = std::move(best.uniform_slices);
+  list_.uniform_slices = uniform_slices_.data();
 }
 
 template class UniformRows<float>;

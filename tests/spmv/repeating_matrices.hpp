@@ -201,6 +201,30 @@ template <class T>
   return {rows, rows, {{-pitch, -1, 0, 1, pitch}}, {}, {}};
 }
 
+/// A helix of lines that are held together by few edges: most rows are on a list of two, few on the longest, of four.
+[[nodiscard]] inline RepeatingRows loose_lines(index_t rows, index_t pitch) {
+  RepeatingRows spec{rows, rows, {{-1, 1}, {-pitch, -1, 1}, {-1, 1, pitch}, {-pitch, -1, 1, pitch}}, {}, {}};
+  const auto kept = [](index_t row) {
+    return row >= 0 && (static_cast<std::uint64_t>(row) * 0x9e3779b97f4a7c15U >> 40) % 5 < 2 ? 1U : 0U;
+  };
+  spec.list_of = [pitch, kept](index_t row) -> std::size_t { return kept(row - pitch) | kept(row) << 1U; };
+  return spec;
+}
+
+/// The matrix with values that depend on the relative column alone, so that shorter lists are parts of longer ones.
+template <class T>
+[[nodiscard]] Csr<T> with_values_by_offset(const RepeatingRows& spec) {
+  const Csr<T> pattern = with_repeating_rows<T>(spec, Repeating::nothing);
+  std::vector<T> values;
+  for (index_t row = 0; row < pattern.rows(); ++row) {
+    for (offset_t k = pattern.row_offsets()[row]; k < pattern.row_offsets()[row + 1]; ++k) {
+      values.push_back(T(1) + static_cast<T>((pattern.columns()[k] - row) % 97) / T(128));
+    }
+  }
+  return Csr<T>(pattern.rows(), pattern.cols(), pattern.row_offsets().to(Device{}), pattern.columns().to(Device{}),
+                Array<T>::copy_of(values));
+}
+
 /// Mostly list 0, but on runs of rows that begin and end within warps.
 [[nodiscard]] inline RepeatingRows mostly_uniform(index_t rows, index_t width) {
   RepeatingRows spec = rows_of_width(rows, width);

@@ -43,6 +43,13 @@ TEST(HasListOfAll, OnlyWhereTheLongestListHasEveryColumn) {
   EXPECT_FALSE(is_filled_for_half(1000, 1500, 3, sizeof(double), others));
   EXPECT_TRUE(is_filled_for_half(1000, 2100, 3, sizeof(double), others));
   EXPECT_TRUE(is_filled_for_half(1000, 1500, 3, sizeof(float), others));
+  const std::vector<index_t> wide = [] {
+    std::vector<index_t> table{37};
+    for (index_t k = 0; k < 37; ++k) table.push_back(k);
+    return table;
+  }();
+  EXPECT_TRUE(has_list_of_all(wide, 37));
+  EXPECT_FALSE(is_filled_for_half(1000, 15000, 37, sizeof(double), wide)) << "longer than uniform rows are";
 }
 
 TEST(HalfOffsets, NoneForTooManyDiagonals) {

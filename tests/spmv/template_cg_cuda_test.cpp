@@ -7,6 +7,8 @@
 #include "tests/support/compare.hpp"
 #include "tests/support/small_grain.hpp"
 
+#include <fmt/format.h>
+
 namespace tessera {
 
 using namespace detail;
@@ -131,9 +133,11 @@ TYPED_TEST(CudaTemplateCg, ProductsOfTwoKernelCg) {
 /// Boundaries on sub-lists, of which the first and the last line are read by the table.
 TYPED_TEST(CudaTemplateCg, ProductsOnGrids) {
   const testing::SmallGrain small;
-  for (const char* grid : {"poisson2d:45", "poisson2d:130", "poisson3d:13"}) {
-    SCOPED_TRACE(grid);
-    const CudaProduct<TypeParam> product(generate<TypeParam>(parse_generator(grid)), this->options());
+  for (const auto& grid :
+       {poisson2d<TypeParam>(45, 45), poisson2d<TypeParam>(130, 130), poisson3d<TypeParam>(13, 13, 13),
+        poisson3d<TypeParam>(64, 64, 2), poisson3d<TypeParam>(64, 64, 3)}) {
+    SCOPED_TRACE(fmt::format("{} rows", grid.rows()));
+    const CudaProduct<TypeParam> product(grid, this->options());
     for (const bool with_diagonal : {false, true}) {
       check_cg_products(product, with_diagonal);
       ASSERT_FALSE(this->HasFatalFailure());

@@ -1,4 +1,5 @@
-// Uniform rows: warps that are all on the most frequent list, beside warps that are not; values of a symmetric half.
+// Uniform rows: warps that are all on one list and its sub-lists, beside warps that are not; values of a symmetric
+// half.
 #include "spmv/patterns/uniform_rows.hpp"
 
 #include "spmv/patterns/patterns.hpp"
@@ -6,6 +7,8 @@
 #include "tests/spmv/cuda_check.hpp"
 #include "tests/spmv/repeating_matrices.hpp"
 #include "tests/support/compare.hpp"
+
+#include <fmt/format.h>
 
 namespace tessera {
 
@@ -119,7 +122,7 @@ TYPED_TEST(CudaUniformRows, WithSlicesAPitchApart) {
   testing::check_all_products(product);
 }
 
-/// The most frequent list of a matrix. \param is_half whether values lie in a half; any places do
+/// Those of a matrix. \param is_half whether values lie in a half; any places do
 template <class T>
 [[nodiscard]] cuda::UniformRows<T> uniform_rows(const Csr<T>& matrix, const Device& gpu, bool is_half) {
   const auto on_gpu = matrix.to(gpu);
@@ -136,6 +139,7 @@ TYPED_TEST(CudaUniformRows, MarksSlicesWhoseRowsAreAllOnTheList) {
     const auto rows =
         uniform_rows(with_repeating_rows<TypeParam>(spec, Repeating::columns_and_values), this->gpu(), false);
     ASSERT_NE(rows.list(), nullptr);
+    ASSERT_NE(rows.list()->uniform_slices, nullptr);
     const index_t of_slice = width > 5 ? 64 : 128;
     const index_t slices = (spec.rows + of_slice - 1) / of_slice;
     std::vector<std::uint32_t> bits((static_cast<std::size_t>(slices) + 31) / 32);
@@ -167,39 +171,65 @@ TYPED_TEST(CudaUniformRows, OfAHalfNeedMostSlices) {
   EXPECT_FALSE(are_taken(on_others, true));
 }
 
-/// Of sixteen lists of which no one is frequent, the longest has the columns of all: its rows are few.
-TYPED_TEST(CudaUniformRows, AreThoseOfTheLongestListWhereItIsRare) {
-  for (const index_t first_of_longest : {5, 127, 333}) {
-    RepeatingRows spec = testing::grid_with_holes(70);
-    const auto usual = spec.list_of;
-    spec.list_of = [=](index_t row) -> std::size_t {
-      if (row % 500 == first_of_longest) return 15;
-      return usual(row) == 15 ? 1 + static_cast<std::size_t>(row) % 2 * 6 : usual(row);
-    };
-    for (const Repeating repeating : {Repeating::nothing, Repeating::columns}) {
-      const auto matrix = with_repeating_rows<TypeParam>(spec, repeating);
-      const auto rows = uniform_rows(matrix, this->gpu(), false);
-      ASSERT_NE(rows.list(), nullptr);
-      EXPECT_EQ(rows.list()->length, 4);
-      EXPECT_EQ(rows.list()->uniform_slices, nullptr);
-    }
-    const CudaProduct<TypeParam> product(with_repeating_rows<TypeParam>(spec, Repeating::nothing), this->options());
+/// Of templates, pattern matrices and a half: a third of the rows is on the most frequent list, a sixth on the longest.
+TYPED_TEST(CudaUniformRows, AreThoseOfTheLongestListWhereItCoversMore) {
+  const RepeatingRows spec = testing::loose_lines(9000, 70);
+  const auto templates = testing::with_values_by_offset<TypeParam>(spec);
+  const auto symmetric = testing::symmetric_rows<TypeParam>(spec);
+  const auto pattern = with_repeating_rows<TypeParam>(spec, Repeating::nothing);
+  for (const auto* matrix : {&templates, &symmetric, &pattern}) {
+    const auto rows = uniform_rows(*matrix, this->gpu(), matrix == &symmetric);
+    ASSERT_NE(rows.list(), nullptr);
+    EXPECT_EQ(rows.list()->length, 4);
+    EXPECT_EQ(rows.list()->uniform_slices, nullptr);
+    const CudaProduct<TypeParam> product(*matrix, this->options());
+    ASSERT_EQ(says_half(product), matrix == &symmetric) << product.plan().info().reason;
     testing::check_all_products(product);
-    this->check_not_finite(product, {0, 1, 70, 1000, 4899});
+    this->check_not_finite(product, {0, 1, 70, 1000, spec.cols - 1});
     ASSERT_FALSE(this->HasFatalFailure());
   }
 }
 
+/// Halves whose rows are on sub-lists: 27 points in chunks, and a grid with holes.
+TYPED_TEST(CudaUniformRows, OfAHalfOnSubLists) {
+  for (const RepeatingRows& spec : {testing::box_of_27(14), testing::grid_with_holes(70)}) {
+    const auto matrix = testing::symmetric_rows<TypeParam>(spec);
+    const auto rows = uniform_rows(matrix, this->gpu(), true);
+    ASSERT_NE(rows.list(), nullptr);
+    const CudaProduct<TypeParam> product(matrix, this->options());
+    ASSERT_TRUE(says_half(product)) << product.plan().info().reason;
+    testing::check_all_products(product);
+    this->check_not_finite(product, {0, 1, 300, 1000, spec.cols - 1});
+    ASSERT_FALSE(this->HasFatalFailure());
+  }
+}
+
+/// CG takes them where products do not: a slab of three planes, of which one is inside.
+TYPED_TEST(CudaUniformRows, OfFewPlanesServeCgAlone) {
+  const auto list_of = [&](std::int64_t planes) {
+    return uniform_rows(poisson3d<TypeParam>(64, 64, planes), this->gpu(), false);
+  };
+  EXPECT_EQ(list_of(3).list(), nullptr);
+  EXPECT_NE(list_of(3).list_for_cg(), nullptr);
+  EXPECT_NE(list_of(8).list(), nullptr);
+  EXPECT_EQ(list_of(1).list_for_cg() == nullptr, list_of(1).list() == nullptr);
+}
+
 /// Terms that rows lack lie before x, or behind it: slices at both ends do not load them.
 TYPED_TEST(CudaUniformRows, WithTermsOutsideOfTheMatrix) {
-  for (const index_t rows : {640, 2048, 2049}) {
+  for (const index_t rows : {2048, 2049, 2400}) {
     for (const index_t cols : {rows, rows + 500, rows - 100}) {
       for (const std::vector<index_t>& list :
            std::vector<std::vector<index_t>>{{-300, -1, 0, 1, 300}, {-600, 0}, {-300}, {0, 300}}) {
+        SCOPED_TRACE(fmt::format("{} x {}, {}", rows, cols, list.front()));
         RepeatingRows spec{rows, cols, {list, {list.back()}}, {}, {}};
         spec.list_of = [](index_t row) -> std::size_t { return row % 100 == 50 ? 1 : 0; };
-        this->check(spec);
-        ASSERT_FALSE(this->HasFatalFailure()) << rows << " x " << cols << ", " << list.front();
+        for (const auto& matrix : {testing::with_values_by_offset<TypeParam>(spec),
+                                   with_repeating_rows<TypeParam>(spec, Repeating::nothing)}) {
+          ASSERT_NE(uniform_rows(matrix, this->gpu(), false).list(), nullptr);
+          testing::check_all_products(CudaProduct<TypeParam>(matrix, this->options()));
+          ASSERT_FALSE(this->HasFatalFailure());
+        }
       }
     }
   }
@@ -292,7 +322,7 @@ TEST(SliceOrder, KnowsTheSliceOfALaterBlock) {
 TEST(SliceOrder, DividesByThePitchExactly) {
   for (const unsigned pitch : {1U, 2U, 3U, 7U, 39U, 641U, 65537U, 1048575U, 1048577U}) {
     const cuda::SliceOrder order(pitch);
-    for (const unsigned group : {0U, 1U, 2U, 100U, 2047U}) {
+    for (const unsigned group : {0U, 1U, 2U, 100U, 2046U}) {
       for (const unsigned within : {0U, 1U, pitch / 2, pitch - 1}) {
         if (within >= pitch) continue;
         const unsigned block = group * pitch + within;
@@ -300,6 +330,8 @@ TEST(SliceOrder, DividesByThePitchExactly) {
             << pitch << ", " << block;
       }
     }
+    const unsigned last = 0x7fffffffU;
+    EXPECT_EQ(order.slice(last, 0), last / pitch * (pitch * cuda::SliceOrder::warps) + last % pitch) << pitch;
   }
 }
 
@@ -334,6 +366,11 @@ TYPED_TEST(CudaUniformRows, MasksOfLists) {
             (std::vector<cuda::TermMask>{is_sub_list | 7U, is_sub_list | 6U, 0, 0, is_sub_list, 0}));
   EXPECT_EQ(cuda::masks_of_lists<TypeParam>(table, {}, 3, 0),
             (std::vector<cuda::TermMask>{is_sub_list | 7U, is_sub_list | 6U, 0, is_sub_list | 7U, is_sub_list, 0}));
+  // Of the terms of list 1.
+  EXPECT_EQ(cuda::masks_of_lists<TypeParam>(table, values, 3, 1),
+            (std::vector<cuda::TermMask>{0, is_sub_list | 3U, 0, 0, is_sub_list, 0}));
+  EXPECT_EQ(cuda::masks_of_lists<TypeParam>(table, {}, 3, 1),
+            (std::vector<cuda::TermMask>{0, is_sub_list | 3U, 0, 0, is_sub_list, 0}));
 }
 
 TYPED_TEST(CudaUniformRows, NanAndInfinityReachExactlyTheRowsThatHoldTheColumn) {
