@@ -45,8 +45,8 @@ struct SliceOrder {
   }
 
  private:
-  /// block / pitch by multiplication with the inverse (Granlund and Montgomery): a division takes as long as a load
-  /// from the second-level cache.
+  /// block / pitch by multiplication with the inverse (Granlund and Montgomery): every warp waits for it before its
+  /// first load.
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr unsigned pitches_before(unsigned block) const noexcept {
     const std::uint64_t twice = std::uint64_t{block} * 2;
     return static_cast<unsigned>((twice * (inverse >> 32) + (twice * (inverse & 0xffffffffU) >> 32)) >> 32);
