@@ -35,8 +35,8 @@ struct PatternOperand {
   const std::uint8_t* value_codes = nullptr;  ///< by slices, in a dictionary
   const T* dictionary = nullptr;
   int dictionary_size = 0;
-  int dictionary_shift = 0;                 ///< logarithm of its copies in shared memory
-  const UniformList<T>* uniform = nullptr;  ///< on the host; null where too few slices are on it
+  int dictionary_shift = 0;                ///< logarithm of its copies in shared memory
+  const RowStencil<T>* uniform = nullptr;  ///< on the host; null where too few slices are on it
 };
 
 /// Terms that a lane takes at once from rows of lists of this width. Fewer rows per lane go with more of them.

@@ -139,7 +139,7 @@ inline constexpr bool prefetches_vectors = Chunk::terms <= 5;
 
 /// Rows on the list of uniform rows and its sub-lists. \returns whether the slice has no others
 template <class Chunk, class Step, class T>
-[[nodiscard]] __device__ bool step_uniform_slice(const PatternRows& p, const UniformList<T>& list, const Step& step,
+[[nodiscard]] __device__ bool step_uniform_slice(const PatternRows& p, const RowStencil<T>& list, const Step& step,
                                                  unsigned slice, CgSums& sums) {
   constexpr int R = Chunk::rows;
   if constexpr (prefetches_vectors<Chunk>) {
@@ -148,7 +148,7 @@ template <class Chunk, class Step, class T>
       step.template prefetch<warp_size * R>(static_cast<index_t>(ahead * (warp_size * R)));
     }
   }
-  if (!list.inside.has(slice)) return false;
+  if (!list.interior.has(slice)) return false;
   const auto first = static_cast<index_t>(slice * (warp_size * R) + threadIdx.x % warp_size);
   T early[R];
 #pragma unroll
@@ -187,7 +187,7 @@ __device__ void step_slice(const PatternRows& p, const T* values, const Step& st
 
 template <class Chunk, class Step, class T>
 __global__ void __launch_bounds__(pattern_threads, uniform_min_blocks(sizeof(T) * Chunk::terms * Chunk::rows, false))
-    template_cg_kernel(PatternRows p, const T* list_values, UniformList<T> list, CgVectors<T> vectors,
+    template_cg_kernel(PatternRows p, const T* list_values, RowStencil<T> list, CgVectors<T> vectors,
                        const CgScalars* scalars, const std::int32_t* halted, CgSums* of_block) {
   const unsigned slice = list.order.slice(blockIdx.x, threadIdx.x / warp_size);
   const CgScalars now = *scalars;

@@ -56,7 +56,7 @@ class TemplateCgProduct final : public CgProduct<T> {
   Device device_;
   PatternRows rows_;
   const T* values_;
-  UniformList<T> list_;
+  RowStencil<T> list_;
   Grid grid_;
   Array<CgSums> of_block_;
 };

@@ -69,12 +69,12 @@ inline constexpr bool are_loaded = requires {
 
 /// What a lane loads per term: a weight, else an element of x alone.
 template <class Weights, class T>
-struct LoadedOf {
+struct LoadedValue {
   using type = T;
 };
 template <class Weights, class T>
 requires are_loaded<Weights>
-struct LoadedOf<Weights, T> {
+struct LoadedValue<Weights, T> {
   using type = typename Weights::Loaded;
 };
 
@@ -95,12 +95,12 @@ struct MaskedTerms {
 template <int Terms, int R, class Weights, class T>
 struct LoadedTerms {
   T source[Terms][R];
-  typename LoadedOf<Weights, T>::type weight[Terms][R];
+  typename LoadedValue<Weights, T>::type weight[Terms][R];
 
   /// From term K0 on, without a branch: also what a row lacks, and the repeated ones beyond the end of the list.
   /// \param gather (relative column, distance of the row from row 0)
   template <int K0, class Gather>
-  __device__ void load(const UniformList<T>& list, const Weights& weights, const Gather& gather) {
+  __device__ void load(const RowStencil<T>& list, const Weights& weights, const Gather& gather) {
     static_assert(K0 + Terms <= most_uniform_terms);
 #pragma unroll
     for (int k = 0; k < Terms; ++k) {
@@ -113,7 +113,7 @@ struct LoadedTerms {
   }
   /// Terms that a row lacks are not multiplied, since they may meet NaN.
   template <int K0, class Own>
-  __device__ void add(const UniformList<T>& list, const Own& own, T (&sums)[R]) const {
+  __device__ void add(const RowStencil<T>& list, const Own& own, T (&sums)[R]) const {
 #pragma unroll
     for (int k = 0; k < Terms; ++k) {
 #pragma unroll
@@ -133,7 +133,7 @@ struct LoadedTerms {
 
 /// Adds terms from K0 on, which are loaded, and those behind them, in chunks. \param own which of them rows have
 template <class Chunk, int K0, int R, class Weights, class T, class Own, class Gather>
-__device__ void add_terms_from(const LoadedTerms<Chunk::terms, R, Weights, T>& loaded, const UniformList<T>& list,
+__device__ void add_terms_from(const LoadedTerms<Chunk::terms, R, Weights, T>& loaded, const RowStencil<T>& list,
                                const Weights& weights, const Gather& gather, const Own& own, T (&sums)[R]) {
   loaded.template add<K0>(list, own, sums);
   constexpr int next = K0 + Chunk::terms;
@@ -146,11 +146,11 @@ __device__ void add_terms_from(const LoadedTerms<Chunk::terms, R, Weights, T>& l
   }
 }
 
-/// Adds all terms of the rows of a slice inside: terms are under way while bits, or codes and masks, are. Every lane
+/// Adds all terms of the rows of an interior slice: terms are under way while bits, or codes and masks, are. Every lane
 /// must call. \param code of the rows; set, also to 0 for any list \returns whether all rows are on the list or on
 /// sub-lists; else sums have no meaning
 template <class Chunk, int R, class Weights, class T, class Gather>
-[[nodiscard]] __device__ bool add_uniform_rows(const PatternRows& p, const UniformList<T>& list, unsigned slice,
+[[nodiscard]] __device__ bool add_uniform_rows(const PatternRows& p, const RowStencil<T>& list, unsigned slice,
                                                const Weights& weights, const Gather& gather, int (&code)[R],
                                                T (&sums)[R]) {
   const bool has_bits = list.uniform_slices != nullptr;
@@ -189,11 +189,11 @@ template <class Chunk, int R, class Weights, class T, class Gather>
 /// the second-level cache busy, loses (H200, 5 points: .247 and .260 ms). Where few slices are uniform, as on a grid
 /// with holes, it gains nothing either.
 template <class Chunk, class Weights, class T>
-inline constexpr bool prefetches_slices = Chunk::terms <= 5 && sizeof(typename LoadedOf<Weights, T>::type) == 4;
+inline constexpr bool prefetches_slices = Chunk::terms <= 5 && sizeof(typename LoadedValue<Weights, T>::type) == 4;
 
 /// \param x at the first row of the slice, as are the weights
 template <int R, class Weights, class T>
-__device__ void prefetch_slice(const UniformList<T>& list, const Weights& weights, const T* x) {
+__device__ void prefetch_slice(const RowStencil<T>& list, const Weights& weights, const T* x) {
   prefetch_by_warp<warp_size * R>(x);
   if constexpr (are_loaded<Weights>) {
     for (int k = 0; k < list.length; ++k) {
@@ -204,7 +204,7 @@ __device__ void prefetch_slice(const UniformList<T>& list, const Weights& weight
 
 /// \returns whether the slice was multiplied
 template <class Chunk, class Values, class T>
-[[nodiscard]] __device__ bool multiply_uniform_slice(const PatternRows& p, const UniformList<T>& list,
+[[nodiscard]] __device__ bool multiply_uniform_slice(const PatternRows& p, const RowStencil<T>& list,
                                                      const Values& values, const T* x, const RowSink<T>& out,
                                                      unsigned slice, PlainSums<2>& dots) {
   constexpr int R = Chunk::rows;
@@ -216,7 +216,7 @@ template <class Chunk, class Values, class T>
       prefetch_slice<R>(list, weights_at(values, row), base_at(x, row));
     }
   }
-  if (!list.inside.has(slice)) return false;
+  if (!list.interior.has(slice)) return false;
   const auto first = static_cast<index_t>(slice * (warp_size * R) + threadIdx.x % warp_size);
   int code[R];
   T sums[R] = {};
@@ -232,7 +232,8 @@ template <class Chunk, class Values, class T>
 template <class Chunk, class Values, class T>
 inline constexpr int min_blocks_of = [] {
   using Weights = decltype(weights_at(std::declval<const Values&>(), index_t{0}));
-  constexpr std::size_t of_term = sizeof(T) + (are_loaded<Weights> ? sizeof(typename LoadedOf<Weights, T>::type) : 0);
+  constexpr std::size_t of_term =
+      sizeof(T) + (are_loaded<Weights> ? sizeof(typename LoadedValue<Weights, T>::type) : 0);
   return uniform_min_blocks(of_term * Chunk::terms * Chunk::rows, are_loaded<Weights>);
 }();
 
@@ -240,7 +241,7 @@ inline constexpr int min_blocks_of = [] {
 /// wait for each other.
 template <class Chunk, class Values, class Terms, class T>
 __global__ void __launch_bounds__(pattern_threads, min_blocks_of<Chunk, Values, T>)
-    uniform_rows_kernel(PatternRows p, Values values, UniformList<T> list, Terms terms, const offset_t* row_offsets,
+    uniform_rows_kernel(PatternRows p, Values values, RowStencil<T> list, Terms terms, const offset_t* row_offsets,
                         RowSink<T> out) {
   static_assert(suits_uniform_rows<Values>);
   PlainSums<2> dots;

@@ -57,8 +57,8 @@ struct SliceOrder {
 /// block. \param slice_rows rows of a slice
 [[nodiscard]] SliceOrder slice_order(std::span<const index_t> columns, std::int64_t slices, int slice_rows) noexcept;
 
-/// Whole slices all of whose rows have all terms of a list in x: first ... end - 1.
-struct SlicesInside {
+/// Interior slices of a list: whole ones, all of whose rows have all its terms in x; first ... end - 1.
+struct InteriorSlices {
   unsigned first = 0;
   unsigned end = 0;
 
@@ -67,18 +67,18 @@ struct SlicesInside {
   }
 };
 /// \param columns of the list; not empty \param slice_rows rows of a slice
-[[nodiscard]] SlicesInside slices_inside(std::span<const index_t> columns, index_t rows, index_t cols,
-                                         int slice_rows) noexcept;
+[[nodiscard]] InteriorSlices interior_slices(std::span<const index_t> columns, index_t rows, index_t cols,
+                                             int slice_rows) noexcept;
 
-/// The list of uniform rows, by value.
+/// The list of uniform rows, by value: a stencil, of which rows on sub-lists have a part.
 template <class T>
-struct UniformList {
+struct RowStencil {
   int length = 0;
   index_t columns[most_uniform_terms] = {};  ///< relative; the last is repeated
   T values[most_uniform_terms] = {};         ///< of templates
   index_t places[most_uniform_terms] = {};   ///< of a symmetric half: what is added to a row for its value
   SliceOrder order;
-  SlicesInside inside;
+  InteriorSlices interior;
   const TermMask* masks = nullptr;  ///< lists + 1, on the device; the last is of rows on no list: no terms
   /// A bit per slice, on the device: all its rows are on this list itself, so that codes are not read. Null where few
   /// slices are such.
@@ -86,7 +86,7 @@ struct UniformList {
 };
 
 /// The most frequent list, which is the first, or the longest, whichever covers more slices, and what the others have
-/// of it. A slice is covered where it lies inside and its rows are on the list and on sub-lists only.
+/// of it. A slice is covered where it is interior and its rows are on the list and on sub-lists only.
 template <class T>
 class UniformRows {
  public:
@@ -99,13 +99,13 @@ class UniformRows {
               index_t cols, const Array<index_t>& half_places);
 
   /// For products: null where it is empty, or does not cover enough slices for them.
-  [[nodiscard]] const UniformList<T>* list() const noexcept { return serves_products_ ? &list_ : nullptr; }
+  [[nodiscard]] const RowStencil<T>* list() const noexcept { return serves_products_ ? &list_ : nullptr; }
   /// For two-kernel CG: null where it is empty.
-  [[nodiscard]] const UniformList<T>* list_for_cg() const noexcept { return masks_.empty() ? nullptr : &list_; }
+  [[nodiscard]] const RowStencil<T>* list_for_cg() const noexcept { return masks_.empty() ? nullptr : &list_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return masks_.bytes() + uniform_slices_.bytes(); }
 
  private:
-  UniformList<T> list_;
+  RowStencil<T> list_;
   bool serves_products_ = false;
   Array<TermMask> masks_;
   Array<std::uint32_t> uniform_slices_;

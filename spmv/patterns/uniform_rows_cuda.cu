@@ -18,12 +18,12 @@ namespace {
 /// Numbers of slices.
 struct SliceCounts {
   double uniform = 0.0;  ///< all rows on the list
-  double covered = 0.0;  ///< inside, and all rows on the list or on sub-lists
+  double covered = 0.0;  ///< interior, and all rows on the list or on sub-lists
 };
 
 /// Sets the bits of uniform slices.
 [[nodiscard]] SliceCounts mark_uniform_slices(const Device& device, const Array<std::uint8_t>& codes, int slice_codes,
-                                              int list, const SlicesInside& inside, const TermMask* masks,
+                                              int list, const InteriorSlices& interior, const TermMask* masks,
                                               std::uint32_t* uniform) {
   const auto* const words = reinterpret_cast<const std::uint32_t*>(codes.data());
   const int of_slice = slice_codes / static_cast<int>(sizeof(std::uint32_t));
@@ -41,7 +41,7 @@ struct SliceCounts {
           atomicOr(uniform + slice / 32, 1U << slice % 32);
           sums[0] += 1.0;
         }
-        if (all != 0 && inside.has(slice)) sums[1] += 1.0;
+        if (all != 0 && interior.has(slice)) sums[1] += 1.0;
       });
   return {counts[0], counts[1]};
 }
@@ -106,7 +106,7 @@ SliceOrder slice_order(std::span<const index_t> columns, std::int64_t slices, in
   return SliceOrder(pays ? static_cast<unsigned>(pitch) : 1);
 }
 
-SlicesInside slices_inside(std::span<const index_t> columns, index_t rows, index_t cols, int slice_rows) noexcept {
+InteriorSlices interior_slices(std::span<const index_t> columns, index_t rows, index_t cols, int slice_rows) noexcept {
   const std::int64_t before = -std::min<std::int64_t>(*std::ranges::min_element(columns), 0);
   const std::int64_t behind = std::max<std::int64_t>(*std::ranges::max_element(columns), 0);
   return {static_cast<unsigned>((before + slice_rows - 1) / slice_rows),
@@ -117,13 +117,13 @@ namespace {
 
 /// Lists on the host.
 template <class T>
-struct HostLists {
+struct ListsOnHost {
   int width;
   Array<index_t> table;   ///< as RowPatterns::table
   Array<T> values;        ///< as RowPatterns::values; empty for row patterns
   Array<index_t> places;  ///< as SymmetricHalf::places; empty without a half
 
-  HostLists(const RowPatterns<T>& found, const Array<index_t>& half_places)
+  ListsOnHost(const RowPatterns<T>& found, const Array<index_t>& half_places)
       : width(found.width),
         table(found.table.to(Device{})),
         values(found.kind == RowListKind::columns_and_values ? found.values.to(Device{}) : Array<T>{}),
@@ -137,8 +137,8 @@ struct HostLists {
 
 /// A list that rows may be uniform with.
 template <class T>
-struct Candidate {
-  UniformList<T> list;
+struct StencilCandidate {
+  RowStencil<T> list;
   Array<TermMask> masks;
   Array<std::uint32_t> uniform_slices;
   SliceCounts counts;
@@ -146,10 +146,11 @@ struct Candidate {
 
 /// \param number of the list
 template <class T>
-[[nodiscard]] Candidate<T> candidate(const Device& device, const HostLists<T>& lists, int number,
-                                     const Array<std::uint8_t>& codes, int slice_rows, index_t rows, index_t cols) {
-  Candidate<T> result;
-  UniformList<T>& list = result.list;
+[[nodiscard]] StencilCandidate<T> candidate(const Device& device, const ListsOnHost<T>& lists, int number,
+                                            const Array<std::uint8_t>& codes, int slice_rows, index_t rows,
+                                            index_t cols) {
+  StencilCandidate<T> result;
+  RowStencil<T>& list = result.list;
   list.length = lists.part_of(lists.table, number)[0];
   if (list.length < 1 || list.length > most_uniform_terms) return result;
   copy_of_list(lists.part_of(lists.table, number), list.length, list.columns);
@@ -159,12 +160,12 @@ template <class T>
   if (!lists.places.empty()) copy_of_list(lists.part_of(lists.places, number), list.length, list.places);
   const std::int64_t slices = codes.size() / slice_rows;
   const auto columns = std::span(list.columns).first(static_cast<std::size_t>(list.length));
-  list.inside = slices_inside(columns, rows, cols, slice_rows);
+  list.interior = interior_slices(columns, rows, cols, slice_rows);
   list.order = slice_order(columns, slices, slice_rows);
   result.masks =
       Array<TermMask>::copy_of(masks_of_lists<T>(lists.table.span(), lists.values.span(), lists.width, number), device);
   result.uniform_slices = Array<std::uint32_t>((slices + 31) / 32, Init::zero, device);
-  result.counts = mark_uniform_slices(device, codes, slice_rows, number, list.inside, result.masks.data(),
+  result.counts = mark_uniform_slices(device, codes, slice_rows, number, list.interior, result.masks.data(),
                                       result.uniform_slices.data());
   return result;
 }
@@ -175,13 +176,13 @@ template <class T>
 UniformRows<T>::UniformRows(const Device& device, const RowPatterns<T>& found, const SliceShape& shape, index_t rows,
                             index_t cols, const Array<index_t>& half_places) {
   if (found.lists == 0 || found.codes.empty()) return;
-  const HostLists<T> lists(found, half_places);
+  const ListsOnHost<T> lists(found, half_places);
   const int slice_rows = 32 * shape.rows_per_lane;
   const auto slices = static_cast<double>(found.codes.size() / slice_rows);
   const int longest = longest_list(lists.table.span(), found.width);
-  Candidate<T> best = candidate(device, lists, 0, found.codes, slice_rows, rows, cols);
+  StencilCandidate<T> best = candidate(device, lists, 0, found.codes, slice_rows, rows, cols);
   if (longest != 0 && best.counts.covered < enough_covered_share * slices) {
-    Candidate<T> other = candidate(device, lists, longest, found.codes, slice_rows, rows, cols);
+    StencilCandidate<T> other = candidate(device, lists, longest, found.codes, slice_rows, rows, cols);
     if (other.counts.covered > best.counts.covered) best = std::move(other);
   }
   const bool is_half = !half_places.empty();

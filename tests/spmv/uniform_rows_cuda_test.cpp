@@ -204,7 +204,7 @@ TYPED_TEST(CudaUniformRows, OfAHalfOnSubLists) {
   }
 }
 
-/// CG takes them where products do not: a slab of three planes, of which one is inside.
+/// CG takes them where products do not: a slab of three planes, of which one is interior.
 TYPED_TEST(CudaUniformRows, OfFewPlanesServeCgAlone) {
   const auto list_of = [&](std::int64_t planes) {
     return uniform_rows(poisson3d<TypeParam>(64, 64, planes), this->gpu(), false);
@@ -235,22 +235,22 @@ TYPED_TEST(CudaUniformRows, WithTermsOutsideOfTheMatrix) {
   }
 }
 
-TEST(SlicesInside, HaveAllTermsOfAllRows) {
-  const auto expect = [](const cuda::SlicesInside& inside, unsigned first, unsigned end) {
-    EXPECT_EQ(inside.first, first);
-    EXPECT_EQ(inside.end, end);
+TEST(InteriorSlices, HaveAllTermsOfAllRows) {
+  const auto expect = [](const cuda::InteriorSlices& slices, unsigned first, unsigned end) {
+    EXPECT_EQ(slices.first, first);
+    EXPECT_EQ(slices.end, end);
   };
   const std::vector<index_t> both{-64, 0, 64};
-  expect(cuda::slices_inside(both, 640, 640, 64), 1, 9);
-  expect(cuda::slices_inside(both, 641, 641, 64), 1, 9);
-  expect(cuda::slices_inside(both, 703, 703, 64), 1, 9);
-  expect(cuda::slices_inside(both, 640, 2000, 64), 1, 10);
-  expect(cuda::slices_inside(both, 2000, 640, 64), 1, 9);
-  expect(cuda::slices_inside(both, 100, 30, 64), 1, 0);
-  expect(cuda::slices_inside(std::vector<index_t>{1}, 640, 641, 128), 0, 5);
-  expect(cuda::slices_inside(std::vector<index_t>{-1, 0}, 640, 640, 128), 1, 5);
+  expect(cuda::interior_slices(both, 640, 640, 64), 1, 9);
+  expect(cuda::interior_slices(both, 641, 641, 64), 1, 9);
+  expect(cuda::interior_slices(both, 703, 703, 64), 1, 9);
+  expect(cuda::interior_slices(both, 640, 2000, 64), 1, 10);
+  expect(cuda::interior_slices(both, 2000, 640, 64), 1, 9);
+  expect(cuda::interior_slices(both, 100, 30, 64), 1, 0);
+  expect(cuda::interior_slices(std::vector<index_t>{1}, 640, 641, 128), 0, 5);
+  expect(cuda::interior_slices(std::vector<index_t>{-1, 0}, 640, 640, 128), 1, 5);
   const std::vector<index_t> furthest{-2147483647, 2147483647};
-  expect(cuda::slices_inside(furthest, 2147483647, 2147483647, 64), 33554432, 0);
+  expect(cuda::interior_slices(furthest, 2147483647, 2147483647, 64), 33554432, 0);
 }
 
 /// A symmetric half whose values are taken at the places of the list: products, and the bits of values in full.
