@@ -8,6 +8,7 @@
 ///   bench_spmv_cuda --families lap2d,fem3d,road,band,stencil5,stencil27 --kernels patterns,merbit,csr-vector
 ///   bench_spmv_cuda --families lap2d,lap2d:any,lap2d:float,lap2d:few --kernels sell,patterns,merbit
 ///   bench_spmv_cuda --families shuffled5,shuffled27,bcsstk16.mtx.gz,ex31.mtx.gz --kernels patterns,auto
+///   bench_spmv_cuda --families web,rmat,kmer,mawi,rowskew --kernels merbit,merbit:50
 ///   bench_spmv_cuda --families kmer:rcm:ones --part 0.02 --kernels sell,auto
 ///   bench_spmv_cuda --families elast3,block4,block6,band120,band,fem3d --kernels tiles,merbit,csr-vector
 #include "bench/report.hpp"
@@ -58,18 +59,22 @@ bool wants(const Settings& settings, std::string_view name) {
 
 std::vector<NamedKernel> contestants(const Settings& settings, const Device& device) {
   std::vector<NamedKernel> all;
-  const auto add = [&](std::string name, SpmvAlgorithm algorithm, Determinism determinism) {
+  const auto add = [&](std::string name, SpmvAlgorithm algorithm, Determinism determinism,
+                       std::int64_t products = SpmvOptions{}.expected_applications) {
     if (!wants(settings, name) && name != settings.baseline) return;
     SpmvOptions options;
     options.algorithm = algorithm;
     options.device = device;
     options.determinism = determinism;
+    options.expected_applications = products;
     all.push_back({std::move(name), options});
   };
   for (const SpmvAlgorithm algorithm : spmv_algorithms(device)) {
     const std::string name(to_string(algorithm));
     add(name, algorithm, Determinism::not_guaranteed);
-    if (algorithm == SpmvAlgorithm::merbit) add(name + ":run", algorithm, Determinism::run_to_run);
+    if (algorithm != SpmvAlgorithm::merbit) continue;
+    add(name + ":run", algorithm, Determinism::run_to_run);
+    add(name + ":50", algorithm, Determinism::not_guaranteed, 50);
   }
   for (const SpmvAlgorithm choice : {SpmvAlgorithm::automatic, SpmvAlgorithm::measured}) {
     add(std::string(to_string(choice)), choice, Determinism::not_guaranteed);
@@ -340,7 +345,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"weighted", "pattern"}))
       ->capture_default_str();
   app.add_option("--kernels", settings.kernels,
-                 "Kernels to measure besides the baseline; merbit:run, auto and vendor-bsr too")
+                 "Kernels to measure besides the baseline; merbit:run, merbit:50 (planned for 50 products), auto and "
+                 "vendor-bsr too")
       ->delimiter(',');
   app.add_option("--part", settings.part, "Part of the full number of rows")
       ->check(CLI::Range(1e-6, 1.0))

@@ -69,7 +69,7 @@ class BlockedCudaKernel final : public DeviceKernel<T> {
   [[nodiscard]] std::unique_ptr<detail::RankProduct<T>> make_rank_product(const CsrView<T>& a,
                                                                           int vectors) const override {
     if (!a.is_pattern()) return nullptr;
-    const MerbitTileArrays tiles{MerbitLayout::scalar, tile_arrays(), {}, share_rows()};
+    const MerbitTileArrays tiles{MerbitLayout::scalar, tile_arrays(), {}, share_rows(), {}};
     if (vectors == 1) return make_blocked_rank_product<T>(this->device(), tiles, halos_, a.nnz());
     return make_merbit_rank_product(this->device(), tiles, a, vectors);
   }
@@ -122,12 +122,6 @@ class BlockedCudaKernel final : public DeviceKernel<T> {
   mutable JoinScratch<T> scratch_;
 };
 
-[[nodiscard]] std::int64_t second_level_cache(const Device& device) {
-  int bytes = 0;
-  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device.ordinal()), "asking for the second-level cache");
-  return bytes;
-}
-
 /// \throws InvalidArgument for sizes that do not fit, NotSupported for arrays that no load of 16 bytes reaches
 template <class T>
 void check_blocked(const CsrView<T>& a, const BlockedShape& shape, const Device& device) {
@@ -144,7 +138,7 @@ void check_blocked(const CsrView<T>& a, const BlockedShape& shape, const Device&
 template <class T>
 BlockedForecast forecast_blocked(const CsrView<T>& a, const Device& device) {
   const GatherSample gathers = sample_gathers(a.columns, static_cast<int>(sizeof(T)), device);
-  return forecast_blocked({gathers.line_share(), a.rows, a.cols, a.nnz(), second_level_cache(device),
+  return forecast_blocked({gathers.line_share(), a.rows, a.cols, a.nnz(), second_level_cache_bytes(device),
                            std::is_same_v<T, double>, a.is_pattern()});
 }
 

@@ -32,7 +32,7 @@ class RankProduct {
   RankProduct& operator=(const RankProduct&) = delete;
   virtual ~RankProduct() = default;
 
-  /// Puts one iteration into the device's stream, in two launches. A vector that has halted stays as it is. Neither
+  /// Puts one iteration into the device's stream, in two launches, or three. A vector that has halted stays as it is. Neither
   /// allocates nor copies nor waits. Every call launches the same, so it may be captured. Not concurrent with itself.
   /// \throws CudaError
   virtual void enqueue_iteration(const RankRules& rules, const RankVectors<T>& vectors) = 0;

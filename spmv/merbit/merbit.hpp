@@ -4,6 +4,7 @@
 #pragma once
 
 #include "spmv/common/kernel.hpp"
+#include "spmv/merbit/hub_columns.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
 
 #include <memory>
@@ -48,6 +49,7 @@ class InspectableMerbitKernel : public SpmvKernel<T> {
 /// What tests may force; by default everything is chosen for the matrix and the GPU.
 struct MerbitTuning {
   std::optional<MerbitLayout> layout;  ///< `rows` is replaced where some tile would have to be walked
+  std::optional<HubRules> hubs;        ///< for a layout that takes them
 };
 
 /// If the options ask for a sigma or for 64-bit descriptors, the layout is `exact`; otherwise matrix and GPU decide

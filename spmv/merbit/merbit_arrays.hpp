@@ -5,6 +5,7 @@
 #include "core/cuda/context.hpp"
 #include "preprocess/merbit_tiles.hpp"
 #include "preprocess/snapped_tiles.hpp"
+#include "spmv/merbit/hub_columns.hpp"
 #include "spmv/merbit/merbit_tuning.hpp"
 #include "tessera/array.hpp"
 #include "tessera/fused_operator.hpp"
@@ -49,12 +50,13 @@ struct ExactTileArrays {
   }
 };
 
-/// The tiles of a kernel; valid as long as it.
+/// The tiles of a kernel, and its hub columns; valid as long as it.
 struct MerbitTileArrays {
   MerbitLayout layout = MerbitLayout::scalar;
   SnappedTileArrays snapped;  ///< unless the layout is `exact`
   ExactTileArrays exact;      ///< else
   bool share_rows = false;    ///< whether any row may lie in several tiles
+  HubArrays hubs;             ///< whose codes stand for columns; or none
 
   [[nodiscard]] bool are_exact() const { return layout == MerbitLayout::exact; }
   [[nodiscard]] std::int64_t count() const { return are_exact() ? exact.tiles : snapped.tiles; }
@@ -101,6 +103,8 @@ struct ProductInput {
   SnappedTileArrays snapped;
   ExactTileArrays exact;
   const T* x = nullptr;
+  HubArrays hubs;       ///< whose codes are the columns of the matrix; or none
+  T* packed = nullptr;  ///< room for x at the hubs
 };
 
 /// Resident blocks per multiprocessor, for persistent layouts, which start no more.
@@ -125,8 +129,8 @@ struct MerbitProduct {
   std::int64_t (*dot_slots)(const Context&, const ResidentBlocks&, std::int64_t tiles) = nullptr;
 };
 
-/// T in {float, double}; V in {T, float, Ones}.
+/// T in {float, double}; V in {T, float, Ones}. \param hubs whether columns are codes, in a layout that takes them
 template <class T, class V>
-[[nodiscard]] MerbitProduct<T, V> merbit_product(MerbitLayout layout);
+[[nodiscard]] MerbitProduct<T, V> merbit_product(MerbitLayout layout, bool hubs = false);
 
 }  // namespace tessera::cuda

@@ -174,17 +174,15 @@ __device__ inline void sum_staged_tile(const LoadWindow<Ones>& window, const Til
 }
 
 /// Warp w of all sums tiles w, w + warps, ...; without persistent warps only tile w.
-template <class T, class Policy, class Epilogue>
+template <class Policy, class Gather, class Epilogue>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
-    merbit_columns_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, const T* __restrict__ x,
-                          typename Epilogue::Output out) {
+    merbit_columns_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, Gather gather, typename Epilogue::Output out) {
   constexpr int warps = Policy::threads / warp_size;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
   Epilogue epilogue(out);
   if (epilogue.is_idle()) return;
-  const T* const source = epilogue.source(x);
-  const auto gather = [source](index_t column) { return __ldg(source + column); };
+  gather.x = epilogue.source(gather.x);
   index_t* const staged = reinterpret_cast<index_t*>(dynamic_shared_memory()) + warp * Policy::room;
   std::int64_t number = std::int64_t{blockIdx.x} * warps + warp;
   const std::int64_t first_end = number + 1 < tiles.tiles ? number + 1 : tiles.tiles;

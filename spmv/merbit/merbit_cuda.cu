@@ -1,16 +1,13 @@
 /// \file
-/// MERBIT on a GPU: the kernel object, and its planning: layout, tiles, commit.
+/// MERBIT on a GPU: the kernel object.
 #include "spmv/merbit/merbit.hpp"
 
 #include "core/cuda/reduce.cuh"
 #include "core/cuda/scan.hpp"
-#include "preprocess/merbit_tiles.hpp"
-#include "preprocess/snapped_tiles.hpp"
 #include "spmv/merbit/merbit_arrays.hpp"
 #include "spmv/merbit/merbit_join_kernel.cuh"
-#include "spmv/merbit/merbit_tuning.hpp"
+#include "spmv/merbit/merbit_plan.hpp"
 #include "spmv/merbit/rank_product_cuda.hpp"
-#include "tessera/error.hpp"
 
 #include <mutex>
 #include <string>
@@ -20,44 +17,6 @@
 namespace tessera::cuda {
 
 namespace {
-
-constexpr int bulk_copy_capability = 90;
-
-/// Above this many tiles sharing rows, atomic contention costs more than the carry fix-up pass.
-constexpr double crowd = 4096;
-
-/// The tiles of a plan: of one kind or the other.
-struct PlannedTiles {
-  MerbitLayout layout = MerbitLayout::scalar;
-  std::string reason;  ///< of the layout, where a sample of the columns decided
-  SnappedTiles snapped;
-  MerbitTiles exact;
-
-  [[nodiscard]] bool are_exact() const { return layout == MerbitLayout::exact; }
-  [[nodiscard]] std::int64_t count() const { return are_exact() ? exact.tiles() : snapped.tiles(); }
-  [[nodiscard]] std::uint64_t bytes() const { return are_exact() ? exact.bytes() : snapped.bytes(); }
-  /// Whether any row may lie in several tiles.
-  [[nodiscard]] bool share_rows() const { return are_exact() ? exact.tiles() > 1 : snapped.shared_starts > 0; }
-
-  [[nodiscard]] bool crowd_rows() const { return snapped.crowded_tiles >= crowd; }
-
-  [[nodiscard]] SnappedTileArrays snapped_arrays() const {
-    return {snapped.starts.data(), snapped.lane_words.data(), snapped.tiles()};
-  }
-  [[nodiscard]] ExactTileArrays exact_arrays() const {
-    return {
-        exact.tile_x.data(), exact.tile_y.data(), exact.lane_words_32.data(), exact.lane_words_64.data(), exact.tiles(),
-        exact.sigma,         exact.rows};
-  }
-};
-
-/// Without tiles yet.
-PlannedTiles planned_layout(MerbitLayout layout, std::string reason = {}) {
-  PlannedTiles planned;
-  planned.layout = layout;
-  planned.reason = std::move(reason);
-  return planned;
-}
 
 /// A free function, since nvcc takes no lambdas from private members.
 template <class T>
@@ -76,10 +35,11 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
       : device_(device),
         context_(&Context::of(device)),
         tiles_(std::move(tiles)),
-        product_(merbit_product<T, V>(tiles_.layout)),
+        product_(merbit_product<T, V>(tiles_.layout, !tiles_.hubs.empty())),
         atomic_(atomic && tiles_.share_rows()) {
     arrays_.layout = tiles_.layout;
     arrays_.share_rows = tiles_.share_rows();
+    arrays_.hubs = tiles_.hubs.arrays();
     if (tiles_.are_exact()) {
       arrays_.exact = tiles_.exact_arrays();
     } else {
@@ -89,6 +49,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
     resident_ = product_.prepare(*context_);
     const std::int64_t slots = product_.dot_slots(*context_, resident_, tiles_.count());
     scratch_ = JoinScratch<T>(device_, tiles_.share_rows() ? tiles_.count() : 0, slots);
+    packed_ = Array<T>(tiles_.hubs.columns.size(), Init::none, device_);
     if constexpr (rounds_values) {
       rounded_ = Array<float>(a.nnz(), Init::none, device_);
       round_to_float(device_, a.values, rounded_);
@@ -98,7 +59,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
     const DeviceGuard current(device_);
     ProductOutput<T> out{y.data(), alpha, beta};
-    if (!tiles_.share_rows()) return product_.launch(*context_, resident_, input(a, x), out);
+    if (!tiles_.share_rows()) return launch_alone(input(a, x), out);
     out.carries = scratch_.carries.data();
     const std::scoped_lock lock(mutex_);
     product_.launch(*context_, resident_, input(a, x), out);
@@ -138,7 +99,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
     const DeviceGuard current(device_);
     ProductOutput<T> out{y.data()};
     out.other = other.data();
-    product_.launch(*context_, resident_, input(a, x), out);
+    launch_alone(input(a, x), out);
   }
 
   /// Inner products need whole rows, so the shared ones come together by carries here too.
@@ -156,22 +117,32 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
 
   void describe(PlanInfo& info) const override {
     info.determinism = atomic_ ? Determinism::not_guaranteed : Determinism::run_to_run;
-    info.bytes = tiles_.bytes() + scratch_.bytes() + rounded_.bytes();
+    info.bytes = tiles_.bytes() + scratch_.bytes() + rounded_.bytes() + packed_.bytes();
     info.sigma = tiles_.are_exact() ? tiles_.exact.sigma : tiles_.snapped.rules.sigma;
     info.descriptor_bits = tiles_.are_exact() ? tiles_.exact.descriptor_bits : info.sigma > 0 ? 32 : 0;
     info.tiles = tiles_.count();
     if (!tiles_.reason.empty()) info.reason += "; " + tiles_.reason;
+    if (!tiles_.hubs.empty()) info.reason += "; " + describe_hubs(tiles_.hubs);
   }
 
  private:
   [[nodiscard]] ProductInput<T, V> input(const CsrView<T>& a, std::span<const T> x) const {
-    ProductInput<T, V> in{{a.columns.data(), nullptr, a.nnz()}, arrays_.snapped, arrays_.exact, x.data()};
+    const HubArrays& hubs = arrays_.hubs;
+    const index_t* const columns = hubs.count > 0 ? hubs.codes : a.columns.data();
+    ProductInput<T, V> in{{columns, nullptr, a.nnz()}, arrays_.snapped, arrays_.exact, x.data(), hubs, packed_.data()};
     if constexpr (rounds_values) {
       in.matrix.values = rounded_.data();
     } else if constexpr (std::is_same_v<V, T>) {
       in.matrix.values = a.values.data();
     }
     return in;
+  }
+
+  /// A product without carries.
+  void launch_alone(const ProductInput<T, V>& in, const ProductOutput<T>& out) const {
+    std::unique_lock<std::mutex> lock;
+    if (in.hubs.count > 0) lock = std::unique_lock(mutex_);
+    product_.launch(*context_, resident_, in, out);
   }
 
   /// \param other with shared rows to clear, or empty
@@ -209,92 +180,9 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   bool atomic_;
   Array<float> rounded_;  ///< float copy of the values of a double matrix (fp32_values)
   mutable JoinScratch<T> scratch_;
-  mutable std::mutex mutex_;  ///< held while launches that share `scratch_` are put into the stream
+  mutable Array<T> packed_;   ///< x at the hubs
+  mutable std::mutex mutex_;  ///< held while launches that share what is mutable are put into the stream
 };
-
-template <class T>
-offset_t mean_length(const CsrView<T>& a) {
-  return a.rows > 0 ? a.nnz() / a.rows : 0;
-}
-
-/// Whether a column array may be read in groups of 16 bytes.
-bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
-
-template <class T>
-bool loads_fours(const CsrView<T>& a) {
-  return is_aligned(a.columns.data()) && is_aligned(a.values.data());
-}
-
-/// Whether the code that runs on the GPU has bulk copies: code compiled for an older architecture and translated by the
-/// driver has none, whatever the GPU.
-bool has_bulk_copies(const Device& device) {
-  const DeviceGuard current(device);
-  cudaFuncAttributes code{};
-  check(cudaFuncGetAttributes(&code, merbit_join_kernel<float, false, SnappedTileArrays>),
-        "asking for the machine code");
-  return code.ptxVersion >= bulk_copy_capability;
-}
-
-/// \throws NotSupported for a layout that does not suit the code, the arrays or the GPU
-template <class T, class V>
-void check_forced_layout(MerbitLayout layout, const CsrView<T>& a, const Device& device, bool bulk_copies) {
-  if (layout == MerbitLayout::rows && !bulk_copies) {
-    throw NotSupported(
-        "the layout rows of MERBIT needs code for compute capability 9.0, which this build does not have for " +
-        device.name());
-  }
-  const bool wide = layout != MerbitLayout::scalar && layout != MerbitLayout::exact;
-  if (wide && !loads_fours(a)) throw NotSupported("this layout of MERBIT needs arrays aligned to 16 bytes");
-  check_layout_fits(layout, merbit_footprint<T, V>(layout), Context::of(device).limits(), device.name());
-}
-
-/// Layout and reason alone. \param bulk_copies whether layouts that need them may be chosen
-template <class T>
-PlannedTiles layout_for(const CsrView<T>& a, const SpmvOptions& options, bool bulk_copies) {
-  if (options.sigma != 0 || options.descriptor_bits == 64) return planned_layout(MerbitLayout::exact);
-  if (!loads_fours(a)) return planned_layout(MerbitLayout::scalar);
-  const GatherSample gathers = sample_gathers(a.columns, static_cast<int>(sizeof(T)), options.device);
-  const LayoutTraits traits{gathers.line_share(), gathers.line_uses(),         a.nnz(),    mean_length(a),
-                            a.is_pattern(),       sizeof(T) == sizeof(double), bulk_copies};
-  const MerbitLayout layout = choose_layout(traits, Context::of(options.device).limits());
-  return planned_layout(layout, layout_reason(layout, traits));
-}
-
-/// For the layouts whose tiles may be walked.
-TileRules tile_rules(MerbitLayout layout, index_t rows, offset_t nnz, int sigma, int batch) {
-  if (layout == MerbitLayout::columns) return columns_tiles(rows, nnz, sigma);
-  if (layout == MerbitLayout::local_columns) return local_columns_tiles(rows, nnz, sigma);
-  return choose_tiles(rows, nnz, sigma, batch);
-}
-
-/// Tiles of the layout `rows`; empty where some of them would have to be walked.
-template <class T>
-SnappedTiles build_row_tiles(const CsrView<T>& a, int max_items, const Device& device) {
-  const TileRules rules = row_tiles(mean_length(a), max_items, choose_snap(a.rows, a.nnz()));
-  SnappedTiles tiles = build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), rules, device);
-  return tiles.cannot_be_summed ? SnappedTiles{} : std::move(tiles);
-}
-
-template <class T, class V>
-PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning) {
-  const bool bulk_copies = has_bulk_copies(options.device);
-  if (tuning.layout) check_forced_layout<T, V>(*tuning.layout, a, options.device, bulk_copies);
-  PlannedTiles tiles = tuning.layout ? planned_layout(*tuning.layout) : layout_for(a, options, bulk_copies);
-  if (tiles.layout == MerbitLayout::exact) {
-    const MerbitShape shape = choose_merbit_shape(options, exact_sigma_32, exact_sigma_64);
-    tiles.exact = detail::build_merbit_tiles(a.rows, a.row_offsets, shape.sigma, shape.descriptor_bits, options.device);
-    return tiles;
-  }
-  if (tiles.layout == MerbitLayout::rows) {
-    tiles.snapped = build_row_tiles(a, merbit_product<T, V>(MerbitLayout::rows).max_items, options.device);
-    if (!tiles.snapped.starts.empty()) return tiles;
-    tiles = layout_for(a, options, false);
-  }
-  const MerbitProduct<T, V> product = merbit_product<T, V>(tiles.layout);
-  const TileRules rules = tile_rules(tiles.layout, a.rows, a.nnz(), product.sigma, product.batch);
-  tiles.snapped = build_snapped_tiles(a.rows, a.row_offsets, a.nnz(), rules, options.device);
-  return tiles;
-}
 
 template <class T, class V>
 std::unique_ptr<InspectableMerbitKernel<T>> make_kernel(const CsrView<T>& a, const SpmvOptions& options,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/cuda/shared_memory.cuh"
+#include "spmv/merbit/hub_columns.cuh"
 #include "spmv/merbit/merbit_tile_sum.cuh"
 #include "spmv/merbit/merbit_tuning.hpp"
 
@@ -156,10 +157,9 @@ __device__ inline void multiply_tile(const MatrixArrays<V, Column>& a, const Til
 
 /// Warp w of all sums tiles w, w + warps, ...; without persistent warps only tile w. Prefetching the start of the next
 /// tile would spill registers, which costs more than it gains.
-template <class T, class V, class Policy, class Epilogue>
+template <class T, class V, class Policy, class Gather, class Epilogue>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Epilogue::fewer_blocks(Policy::width))
-    merbit_direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, const T* __restrict__ x,
-                         typename Epilogue::Output out) {
+    merbit_direct_kernel(MatrixArrays<V> a, SnappedTileArrays tiles, Gather gather, typename Epilogue::Output out) {
   constexpr int warps = Policy::threads / warp_size;
   alignas(16) __shared__ T staged_by[warps][Policy::staged];
   const int lane = static_cast<int>(threadIdx.x % warp_size);
@@ -168,8 +168,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Epilogue
   const std::int64_t stride = std::int64_t{gridDim.x} * warps;
   Epilogue epilogue(out);
   if (epilogue.is_idle()) return;
-  const T* const source = epilogue.source(x);
-  const auto gather = [source](index_t column) { return __ldg(source + column); };
+  gather.x = epilogue.source(gather.x);
 #pragma unroll 1
   for (std::int64_t number = slot; number < tiles.tiles; number += stride) {
     const TileStart start = tiles.starts[number];

@@ -7,6 +7,8 @@
 #include "spmv/merbit/merbit_rows_kernel.cuh"
 #include "tessera/error.hpp"
 
+#include <type_traits>
+
 namespace tessera::cuda {
 
 /// \tparam Epilogue see merbit_epilogue.cuh, here and below
@@ -46,8 +48,35 @@ template <class Kernel>
   return blocks > 0 ? blocks : 1;
 }
 
+/// The gather of a product.
+template <class T, class V>
+[[nodiscard]] ColumnGather<T> gather_of(const ProductInput<T, V>& in, std::type_identity<ColumnGather<T>> /*kind*/) {
+  return {in.x};
+}
+template <class T, class V>
+[[nodiscard]] HubGather<T> gather_of(const ProductInput<T, V>& in, std::type_identity<HubGather<T>> /*kind*/) {
+  return {in.x, in.packed + in.hubs.count};
+}
+
+/// The sizes of a layout by what is gathered; tiles do not depend on it.
+template <class Gather, class Plain, class OfHubs>
+struct PolicyOfGather {
+  static_assert(Plain::sigma == OfHubs::sigma);
+  using type = std::conditional_t<Gather::reads_hubs, OfHubs, Plain>;
+};
+template <class Policy, class Gather>
+using ScalarPolicyOf = typename PolicyOfGather<Gather, typename Policy::Scalar, typename Policy::ScalarOfHubs>::type;
+template <class Policy, class Gather>
+using ColumnsPolicyOf = typename PolicyOfGather<Gather, typename Policy::Columns, typename Policy::ColumnsOfHubs>::type;
+
+/// Before a product: packs x at the hubs, where there are any.
+template <class Gather, class Epilogue, class T, class V>
+void pack_for(const Context& context, const ProductInput<T, V>& in, const typename Epilogue::Output& out) {
+  if constexpr (Gather::reads_hubs) enqueue_packing<T, Epilogue>(context, in.hubs, in.x, out, in.packed);
+}
+
 /// The layouts of merbit_direct_kernel.cuh.
-template <class T, class V, class Policy>
+template <class T, class V, class Policy, class Gather>
 struct DirectLaunch {
   static constexpr int warps = Policy::threads / warp_size;
   static constexpr int slots_per_block = warps;
@@ -55,7 +84,9 @@ struct DirectLaunch {
   /// \returns resident blocks per multiprocessor, where that matters
   template <class Epilogue>
   static int prepare_one() {
-    return Policy::persistent ? resident_blocks(merbit_direct_kernel<T, V, Policy, Epilogue>, Policy::threads, 0) : 0;
+    return Policy::persistent
+               ? resident_blocks(merbit_direct_kernel<T, V, Policy, Gather, Epilogue>, Policy::threads, 0)
+               : 0;
   }
 
   static unsigned blocks(const Context& context, int resident, std::int64_t tiles) {
@@ -66,13 +97,15 @@ struct DirectLaunch {
   template <class Epilogue>
   static void start(const Context& context, int resident, const ProductInput<T, V>& in,
                     const typename Epilogue::Output& out) {
+    pack_for<Gather, Epilogue>(context, in, out);
     launch("MERBIT product", context, Grid{blocks(context, resident, in.snapped.tiles), Policy::threads},
-           merbit_direct_kernel<T, V, Policy, Epilogue>, in.matrix, in.snapped, in.x, out);
+           merbit_direct_kernel<T, V, Policy, Gather, Epilogue>, in.matrix, in.snapped,
+           gather_of(in, std::type_identity<Gather>{}), out);
   }
 };
 
 /// The layouts of merbit_columns_kernel.cuh.
-template <class T, class Policy>
+template <class T, class Policy, class Gather>
 struct ColumnsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
   static constexpr int slots_per_block = 1;
@@ -80,7 +113,7 @@ struct ColumnsLaunch {
 
   template <class Epilogue>
   static int prepare_one() {
-    const auto kernel = merbit_columns_kernel<T, Policy, Epilogue>;
+    const auto kernel = merbit_columns_kernel<Policy, Gather, Epilogue>;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
           "asking for shared memory");
     return Policy::persistent ? resident_blocks(kernel, Policy::threads, shared_bytes) : 0;
@@ -93,9 +126,11 @@ struct ColumnsLaunch {
   template <class Epilogue>
   static void start(const Context& context, int resident, const ProductInput<T, Ones>& in,
                     const typename Epilogue::Output& out) {
+    pack_for<Gather, Epilogue>(context, in, out);
     launch("MERBIT product (columns)", context,
            Grid{blocks(context, resident, in.snapped.tiles), Policy::threads, std::size_t{shared_bytes}},
-           merbit_columns_kernel<T, Policy, Epilogue>, in.matrix, in.snapped, in.x, out);
+           merbit_columns_kernel<Policy, Gather, Epilogue>, in.matrix, in.snapped,
+           gather_of(in, std::type_identity<Gather>{}), out);
   }
 };
 
@@ -146,9 +181,9 @@ std::int64_t slots_of_blocks(const Context& context, const ResidentBlocks& resid
   return std::int64_t{Launcher::blocks(context, resident.with_dots, tiles)} * Launcher::slots_per_block;
 }
 
-template <class T, class V, class Policy>
+template <class T, class V, class Policy, class Gather = ColumnGather<T>>
 [[nodiscard]] MerbitProduct<T, V> direct_product() {
-  using Launcher = DirectLaunch<T, V, Policy>;
+  using Launcher = DirectLaunch<T, V, Policy, Gather>;
   const int batch = Policy::width > 1 ? Policy::width * Policy::batch * warp_size : 0;
   return {Policy::sigma,
           batch,
@@ -159,9 +194,9 @@ template <class T, class V, class Policy>
           slots_of_blocks<Launcher>};
 }
 
-template <class T, class V, class Policy>
+template <class T, class V, class Policy, class Gather = ColumnGather<T>>
 [[nodiscard]] MerbitProduct<T, V> columns_product() {
-  using Launcher = ColumnsLaunch<T, Policy>;
+  using Launcher = ColumnsLaunch<T, Policy, Gather>;
   return {Policy::sigma,
           0,
           0,
@@ -184,31 +219,27 @@ template <class T, class V>
           slots_of_blocks<Launcher>};
 }
 
-template <class T, class V>
-[[nodiscard]] MerbitProduct<T, V> pattern_product(MerbitLayout layout) {
+/// The layouts for scattered reads of x.
+template <class T, class V, class Gather>
+[[nodiscard]] MerbitProduct<T, V> gathering_product(MerbitLayout layout) {
+  using Policy = MerbitCudaPolicy<T, V>;
   if constexpr (is_ones<V>) {
-    using Policy = MerbitCudaPolicy<T, V>;
-    if (layout == MerbitLayout::rows) return rows_product<T, V>();
-    if (layout == MerbitLayout::columns) return columns_product<T, V, typename Policy::Columns>();
-    return columns_product<T, V, typename Policy::LocalColumns>();
-  } else {
-    throw NotSupported("this layout of MERBIT is for pattern matrices, and this one has values");
+    if (layout == MerbitLayout::columns) return columns_product<T, V, ColumnsPolicyOf<Policy, Gather>, Gather>();
+    if (layout == MerbitLayout::local_columns) return columns_product<T, V, typename Policy::LocalColumns, Gather>();
   }
+  if (layout == MerbitLayout::scalar) return direct_product<T, V, ScalarPolicyOf<Policy, Gather>, Gather>();
+  throw NotSupported("this layout of MERBIT is for pattern matrices, and this one has values");
 }
 
 template <class T, class V>
-MerbitProduct<T, V> merbit_product(MerbitLayout layout) {
-  switch (layout) {
-    case MerbitLayout::scalar:
-      return direct_product<T, V, typename MerbitCudaPolicy<T, V>::Scalar>();
-    case MerbitLayout::vector:
-      return direct_product<T, V, typename MerbitCudaPolicy<T, V>::Vector>();
-    case MerbitLayout::columns:
-    case MerbitLayout::local_columns:
-    case MerbitLayout::rows:
-      return pattern_product<T, V>(layout);
-    case MerbitLayout::exact:
-      break;
+MerbitProduct<T, V> merbit_product(MerbitLayout layout, bool hubs) {
+  if (takes_hubs(layout)) {
+    return hubs ? gathering_product<T, V, HubGather<T>>(layout) : gathering_product<T, V, ColumnGather<T>>(layout);
+  }
+  if (layout == MerbitLayout::vector) return direct_product<T, V, typename MerbitCudaPolicy<T, V>::Vector>();
+  if (layout == MerbitLayout::rows) {
+    if constexpr (is_ones<V>) return rows_product<T, V>();
+    throw NotSupported("this layout of MERBIT is for pattern matrices, and this one has values");
   }
   return {0, 0, 0, nothing_to_prepare, launch_exact<T, V, false>, launch_exact<T, V, true>, slot_per_tile};
 }

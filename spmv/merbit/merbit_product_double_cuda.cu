@@ -4,7 +4,7 @@
 
 namespace tessera::cuda {
 
-template MerbitProduct<double, double> merbit_product(MerbitLayout);
-template MerbitProduct<double, Ones> merbit_product(MerbitLayout);
+template MerbitProduct<double, double> merbit_product(MerbitLayout, bool);
+template MerbitProduct<double, Ones> merbit_product(MerbitLayout, bool);
 
 }  // namespace tessera::cuda

@@ -4,8 +4,8 @@
 
 namespace tessera::cuda {
 
-template MerbitProduct<float, float> merbit_product(MerbitLayout);
-template MerbitProduct<float, Ones> merbit_product(MerbitLayout);
-template MerbitProduct<double, float> merbit_product(MerbitLayout);
+template MerbitProduct<float, float> merbit_product(MerbitLayout, bool);
+template MerbitProduct<float, Ones> merbit_product(MerbitLayout, bool);
+template MerbitProduct<double, float> merbit_product(MerbitLayout, bool);
 
 }  // namespace tessera::cuda

@@ -1,5 +1,5 @@
 /// \file
-/// The sample of columns that the layout of MERBIT is chosen by.
+/// What the layout of MERBIT is chosen by: a sample of columns, and the size of the cache.
 #include "core/cuda/launch.cuh"
 #include "spmv/merbit/merbit_tuning.hpp"
 #include "tessera/array.hpp"
@@ -61,6 +61,12 @@ GatherSample sample_gathers(std::span<const index_t> columns, int element_bytes,
   sample.lines = counted[0];
   sample.all_lines = counted[1];
   return sample;
+}
+
+std::int64_t second_level_cache_bytes(const Device& device) {
+  int bytes = 0;
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device.ordinal()), "asking for the second-level cache");
+  return bytes;
 }
 
 }  // namespace tessera::cuda

@@ -51,6 +51,11 @@ namespace tessera::cuda {
 /// All but `exact` use snapped tiles.
 enum class MerbitLayout { exact, scalar, vector, columns, local_columns, rows };
 
+/// Whether columns may be codes of hubs: in the layouts for scattered reads of x.
+[[nodiscard]] constexpr bool takes_hubs(MerbitLayout layout) noexcept {
+  return layout == MerbitLayout::scalar || layout == MerbitLayout::columns || layout == MerbitLayout::local_columns;
+}
+
 /// Tiles begin anywhere, the loads of a warp at a multiple of so many nonzeros: then 32 neighbouring columns fill one
 /// line of the first-level cache and no sector of another. Four per load are at 16 bytes. \tparam Width nonzeros per
 /// load: 1 or 4
@@ -132,38 +137,46 @@ inline constexpr int staged_unroll = 4;
 
 /// One table for all architectures, measured on one H200 (bench/NOTES.md; bench_merbit_layouts repeats the main ones):
 /// all sizes fit compute capabilities 8.0 to 12.0 (tests/spmv/tuning_test.cpp). The registers that a lane needs grow
-/// with Batch and the size of T; MinBlocks leaves exactly these.
+/// with Batch and the size of T; MinBlocks leaves exactly these. `...OfHubs` where columns are codes of hubs, measured
+/// on an H100: the choice between two vectors takes registers, and longer rows of loads gain nothing.
 template <class T, class V>
 struct MerbitCudaPolicy;
 
 template <>
 struct MerbitCudaPolicy<float, float> {
   using Scalar = DirectPolicy<21, 1, 7, 128, 8, false>;
+  using ScalarOfHubs = Scalar;
   using Vector = DirectPolicy<17, 4, 4, 128, 8, true>;
 };
 template <>
 struct MerbitCudaPolicy<float, Ones> {
   using Scalar = DirectPolicy<21, 1, 10, 128, 7, false>;
+  using ScalarOfHubs = Scalar;
   using Vector = DirectPolicy<17, 4, 4, 128, 8, true>;
   using Columns = ColumnsPolicy<15, 8, false, 128, 8, false>;
+  using ColumnsOfHubs = Columns;
   using LocalColumns = ColumnsPolicy<15, 5, true, 1024, 1, true>;
   using Rows = RowsPolicy<928, 14, 128, 3>;
 };
 template <>
 struct MerbitCudaPolicy<double, double> {
   using Scalar = DirectPolicy<21, 1, 11, 128, 5, false>;
+  using ScalarOfHubs = DirectPolicy<21, 1, 7, 128, 7, false>;
   using Vector = DirectPolicy<15, 4, 2, 128, 8, true>;
 };
 template <>
 struct MerbitCudaPolicy<double, float> {
   using Scalar = DirectPolicy<21, 1, 10, 128, 5, false>;
+  using ScalarOfHubs = DirectPolicy<21, 1, 7, 128, 7, false>;
   using Vector = DirectPolicy<15, 4, 2, 128, 8, true>;
 };
 template <>
 struct MerbitCudaPolicy<double, Ones> {
   using Scalar = DirectPolicy<13, 1, 7, 128, 8, false>;
+  using ScalarOfHubs = Scalar;
   using Vector = DirectPolicy<15, 4, 2, 128, 8, true>;
   using Columns = ColumnsPolicy<15, 8, false, 128, 8, false>;
+  using ColumnsOfHubs = ColumnsPolicy<15, 8, false, 128, 7, false>;
   using LocalColumns = ColumnsPolicy<15, 5, true, 1024, 1, true>;
   using Rows = RowsPolicy<928, 14, 96, 3>;
 };
@@ -283,6 +296,9 @@ struct GatherSample {
 /// \param columns       on the device
 /// \param element_bytes size of an entry of x \throws CudaError, OutOfMemory
 [[nodiscard]] GatherSample sample_gathers(std::span<const index_t> columns, int element_bytes, const Device& device);
+
+/// \throws CudaError
+[[nodiscard]] std::int64_t second_level_cache_bytes(const Device& device);
 
 /// What the layout for a matrix depends on.
 struct LayoutTraits {

@@ -45,23 +45,27 @@ template <class T>
   return result;
 }
 
-template <class T>
-[[nodiscard]] RankLaunch<T> rank_launch(MerbitLayout layout) {
+/// Of a layout for scattered reads.
+template <class T, class Gather>
+[[nodiscard]] RankLaunch<T> gathering_launch(MerbitLayout layout) {
   using Policy = MerbitCudaPolicy<T, Ones>;
-  switch (layout) {
-    case MerbitLayout::scalar:
-      return launch_by<T, DirectLaunch<T, Ones, typename Policy::Scalar>>();
-    case MerbitLayout::vector:
-      return launch_by<T, DirectLaunch<T, Ones, typename Policy::Vector>>();
-    case MerbitLayout::columns:
-      return launch_by<T, ColumnsLaunch<T, typename Policy::Columns>>();
-    case MerbitLayout::local_columns:
-      return launch_by<T, ColumnsLaunch<T, typename Policy::LocalColumns>>();
-    case MerbitLayout::rows:
-      return launch_by<T, RowsLaunch<T, typename Policy::Rows>>();
-    case MerbitLayout::exact:
-      break;
+  if (layout == MerbitLayout::columns) return launch_by<T, ColumnsLaunch<T, ColumnsPolicyOf<Policy, Gather>, Gather>>();
+  if (layout == MerbitLayout::local_columns) {
+    return launch_by<T, ColumnsLaunch<T, typename Policy::LocalColumns, Gather>>();
   }
+  return launch_by<T, DirectLaunch<T, Ones, ScalarPolicyOf<Policy, Gather>, Gather>>();
+}
+
+template <class T>
+[[nodiscard]] RankLaunch<T> rank_launch(MerbitLayout layout, bool hubs) {
+  using Policy = MerbitCudaPolicy<T, Ones>;
+  if (takes_hubs(layout)) {
+    return hubs ? gathering_launch<T, HubGather<T>>(layout) : gathering_launch<T, ColumnGather<T>>(layout);
+  }
+  if (layout == MerbitLayout::vector) {
+    return launch_by<T, DirectLaunch<T, Ones, typename Policy::Vector, ColumnGather<T>>>();
+  }
+  if (layout == MerbitLayout::rows) return launch_by<T, RowsLaunch<T, typename Policy::Rows>>();
   return launch_exact_ranks<T>();
 }
 
@@ -77,10 +81,13 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
   SingleRankProduct(const Device& device, const MerbitTileArrays& tiles, const CsrView<T>& a)
       : RecordedRankProduct<T>(device),
         context_(&Context::of(device)),
-        launch_(rank_launch<T>(tiles.layout)),
+        launch_(rank_launch<T>(tiles.layout, tiles.hubs.count > 0)),
         resident_(prepare()),
+        packed_(tiles.hubs.count, Init::none, device),
         ending_(ending_of<T, 1>(device, tiles, launch_.slots(*context_, resident_, tiles.count()))) {
-    in_.matrix = {a.columns.data(), nullptr, a.nnz()};
+    in_.matrix = {tiles.hubs.count > 0 ? tiles.hubs.codes : a.columns.data(), nullptr, a.nnz()};
+    in_.hubs = tiles.hubs;
+    in_.packed = packed_.data();
     in_.snapped = tiles.snapped;
     in_.exact = tiles.exact;
   }
@@ -92,7 +99,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
     ending_.enqueue(*context_, rules, out, this->exchange());
   }
 
-  [[nodiscard]] std::uint64_t bytes() const noexcept override { return ending_.bytes(); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return ending_.bytes() + packed_.bytes(); }
 
  private:
   [[nodiscard]] int prepare() const {
@@ -103,6 +110,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
   const Context* context_;
   RankLaunch<T> launch_;
   int resident_;
+  Array<T> packed_;
   RankEnding<T, 1> ending_;
   ProductInput<T, Ones> in_;
 };

@@ -32,7 +32,7 @@ struct GridShape {
 [[noreturn]] void fail(std::string_view what);
 
 /// Intrinsics in which the lanes of a warp meet; all of them in the same.
-enum class Meeting { sync, shuffle, vote, maximum, minimum, sum };
+enum class Meeting { sync, shuffle, vote, match, maximum, minimum, sum };
 
 /// \param mask must name all lanes: no kernel here asks for fewer
 void meet_warp(unsigned mask, Meeting kind);

@@ -161,6 +161,17 @@ inline unsigned __ballot_sync(unsigned mask, int predicate) {
 }
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0 ? 1 : 0; }
 
+template <class T>
+unsigned __match_any_sync(unsigned mask, T value) {
+  using namespace tessera::emulator;
+  const std::uint64_t* const given = gather_warp(mask, Meeting::match, to_bits(value));
+  unsigned same = 0;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    if ((mask >> lane & 1U) != 0 && given[lane] == to_bits(value)) same |= 1U << lane;
+  }
+  return same;
+}
+
 /// All values of a warp's lanes that take part, combined one after the other.
 template <class Combine>
 unsigned reduce_lanes(unsigned mask, tessera::emulator::Meeting meeting, unsigned value, Combine combine) {

@@ -5,6 +5,7 @@
 #include "tests/solvers/rank_graphs.hpp"
 #include "tests/solvers/rank_oracle.hpp"
 #include "tests/support/cuda_test.hpp"
+#include "tests/support/hub_rules.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,6 +25,7 @@ struct Forced {
   std::string name;
   std::optional<cuda::MerbitLayout> layout;
   int sigma = 0;
+  std::optional<cuda::HubRules> hubs = {};
 };
 
 /// \returns those that the GPU can run: `rows` needs the bulk copies of compute capability 9.0
@@ -35,7 +37,10 @@ std::vector<Forced> forced_layouts() {
                               {"columns", columns},
                               {"local columns", local_columns},
                               {"exact, sigma 1", {}, 1},
-                              {"exact, sigma 9", {}, 9}};
+                              {"exact, sigma 9", {}, 9},
+                              {"scalar of hubs", scalar, 0, hubs_of_any_gain()},
+                              {"columns of hubs", columns, 0, hubs_of_any_gain()},
+                              {"local columns of hubs", local_columns, 0, hubs_of_any_gain()}};
   if (cuda::device_limits(0).compute_capability >= 90) layouts.push_back({"rows", rows});
   return layouts;
 }
@@ -60,6 +65,7 @@ class FusedRanks {
     options.sigma = forced.sigma;
     cuda::MerbitTuning tuning;
     tuning.layout = forced.layout;
+    tuning.hubs = forced.hubs;
     kernel_ = cuda::make_merbit_kernel<T>(links_.view(), options, tuning);
   }
 

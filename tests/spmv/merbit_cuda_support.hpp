@@ -7,6 +7,7 @@
 #include "spmv/merbit/merbit_tuning.hpp"
 #include "tests/spmv/product_check.hpp"
 #include "tests/support/cuda_test.hpp"
+#include "tests/support/hub_rules.hpp"
 
 #include <optional>
 #include <utility>
@@ -21,6 +22,7 @@ struct MerbitCudaCase {
   std::optional<cuda::MerbitLayout> layout;
   int sigma = 0;
   int descriptor_bits = 0;
+  std::optional<cuda::HubRules> hubs = {};
 };
 
 /// Whether the GPU has the bulk copies of the layout `rows`.
@@ -38,7 +40,10 @@ struct MerbitCudaCase {
                                        {"exact, sigma 7", {}, 7},
                                        {"exact, sigma 22", {}, 22},
                                        {"exact, 64 bits", {}, 0, 64},
-                                       {"exact, sigma 53", {}, 53}};
+                                       {"exact, sigma 53", {}, 53},
+                                       {"scalar of hubs", scalar, 0, 0, hubs_of_any_gain()},
+                                       {"columns of hubs", columns, 0, 0, hubs_of_any_gain()},
+                                       {"local columns of hubs", local_columns, 0, 0, hubs_of_any_gain()}};
   if (has_row_layout()) cases.insert(cases.begin() + 5, {"rows", rows});
   return cases;
 }
@@ -58,6 +63,7 @@ class MerbitOnGpu {
     options.fp32_values = fp32_values;
     cuda::MerbitTuning tuning;
     tuning.layout = forced.layout;
+    tuning.hubs = forced.hubs;
     kernel_ = cuda::make_merbit_kernel<T>(device_.view(), options, tuning);
     if (fp32_values) round_host_values();
   }
@@ -66,6 +72,7 @@ class MerbitOnGpu {
   [[nodiscard]] const CsrView<T> view() const { return host_.view(); }
   [[nodiscard]] const SpmvKernel<T>& kernel() const { return *kernel_; }
   [[nodiscard]] SpmvKernel<T>& kernel() { return *kernel_; }
+  [[nodiscard]] const cuda::InspectableMerbitKernel<T>& kernel_with_tiles() const { return *kernel_; }
 
   /// α A x + β y.
   [[nodiscard]] std::vector<T> apply(T alpha, std::span<const T> x, T beta, std::span<const T> y) const {
@@ -111,7 +118,7 @@ class MerbitOnGpu {
 
   Csr<T> host_;
   Csr<T> device_;
-  std::unique_ptr<SpmvKernel<T>> kernel_;
+  std::unique_ptr<cuda::InspectableMerbitKernel<T>> kernel_;
 };
 
 /// y = A x over NaN, α A x + β y, and the inner products, against the oracle.

@@ -1,0 +1,114 @@
+/// \file
+/// Hub columns: rules and what they promise.
+#include "spmv/merbit/hub_columns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace tessera::cuda {
+
+namespace {
+
+/// Of the second-level cache: what hubs may take, and what there is for x and the matrix that streams through. A GPU
+/// whose cache has two halves keeps lines that all multiprocessors read in both.
+constexpr double packed_share = 1.0 / 6.0;
+constexpr double cached_share = 0.4;
+
+/// A hub is read from x, and written, once per product: that costs as much as about two uses that miss the cache.
+constexpr std::uint64_t least_uses_of_hub = 8;
+constexpr index_t near_columns = 16384;
+
+/// Of the bytes of the matrix.
+constexpr double least_saved_share = 0.05;
+
+/// From memory per hub that is packed: its line of x, its column, its place.
+constexpr double bytes_of_packing = 80.0;
+
+/// Lines in the cache at one time. \param stay how long a line stays, in products
+double kept_lines(std::span<const UsedLines> lines, double streamed, double stay) {
+  double kept = streamed * stay;
+  for (const UsedLines& line : lines) kept += line.count * -std::expm1(-line.uses * stay);
+  return kept;
+}
+
+/// As used lines, each with `scale` times its uses.
+std::vector<UsedLines> used_lines(const UseCounts& counts, double scale) {
+  constexpr std::size_t last = UseCounts::bins - 1;
+  std::vector<UsedLines> lines;
+  for (std::size_t uses = 1; uses <= last; ++uses) {
+    const auto count = static_cast<double>(counts.with_uses[uses]);
+    if (count == 0.0) continue;
+    const double each = uses < last ? static_cast<double>(uses) : static_cast<double>(counts.uses_of_last_bin) / count;
+    lines.push_back({count, scale * each});
+  }
+  return lines;
+}
+
+}  // namespace
+
+HubRules hub_rules(offset_t nnz, std::size_t element_bytes, double value_bytes, std::int64_t cache_bytes) noexcept {
+  const auto cache = static_cast<double>(cache_bytes);
+  const double matrix_bytes = static_cast<double>(nnz) * (sizeof(index_t) + value_bytes);
+  HubRules rules;
+  rules.most = static_cast<std::int64_t>(packed_share * cache / static_cast<double>(element_bytes));
+  rules.line_entries = memory_line_bytes / static_cast<int>(element_bytes);
+  rules.cached_lines = cached_share * cache / memory_line_bytes;
+  rules.streamed_lines = matrix_bytes / memory_line_bytes;
+  rules.least_uses = least_uses_of_hub;
+  rules.near = near_columns;
+  rules.least_saved = least_saved_share * matrix_bytes;
+  return rules;
+}
+
+MostUsed most_used(const UseCounts& counts, std::int64_t most, std::uint64_t least_uses) noexcept {
+  MostUsed result;
+  const std::uint64_t least = std::max<std::uint64_t>(least_uses, 1);
+  for (std::uint64_t uses = UseCounts::bins - 1; uses >= least; --uses) {
+    const auto more = static_cast<std::int64_t>(counts.with_uses[uses]);
+    if (more > most - result.count) break;
+    result.least_uses = uses;
+    result.count += more;
+    result.uses += uses == UseCounts::bins - 1 ? counts.uses_of_last_bin : uses * static_cast<std::uint64_t>(more);
+  }
+  return result;
+}
+
+double missed_uses(std::span<const UsedLines> lines, double streamed, double capacity) {
+  // A line that stays for a whole product is there in the next one.
+  double low = 0.0;
+  double high = 1.0;
+  if (kept_lines(lines, streamed, high) <= capacity) return 0.0;
+  for (int step = 0; step < 50; ++step) {
+    const double middle = (low + high) / 2;
+    (kept_lines(lines, streamed, middle) <= capacity ? low : high) = middle;
+  }
+  double missed = 0.0;
+  for (const UsedLines& line : lines) missed += line.count * line.uses * std::exp(-line.uses * low);
+  return missed;
+}
+
+double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules, std::int64_t one_in) {
+  const auto scale = static_cast<double>(one_in);
+  std::vector<UsedLines> used = used_lines(lines, scale);
+  double all_uses = 0.0;
+  for (const UsedLines& line : used) all_uses += line.count * line.uses;
+  if (all_uses == 0.0 || hubs.count == 0) return 0.0;
+  const double before = missed_uses(used, rules.streamed_lines, rules.cached_lines);
+  const double of_hubs = std::min(scale * static_cast<double>(hubs.uses), all_uses);
+  for (UsedLines& line : used) line.uses *= 1.0 - of_hubs / all_uses;
+  const double packed = static_cast<double>(hubs.count) / rules.line_entries;
+  used.push_back({packed, of_hubs / packed});
+  const double after = missed_uses(used, rules.streamed_lines, rules.cached_lines);
+  return memory_line_bytes * (before - after) - bytes_of_packing * static_cast<double>(hubs.count);
+}
+
+std::string describe_hubs(const HubColumns& hubs) {
+  return fmt::format("x of {} hub columns, which have {:.0f} % of the nonzeros, is packed before each product",
+                     hubs.columns.size(),
+                     100.0 * static_cast<double>(hubs.uses) / static_cast<double>(hubs.codes.size()));
+}
+
+}  // namespace tessera::cuda

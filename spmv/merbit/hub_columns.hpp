@@ -1,0 +1,123 @@
+/// \file
+/// Hub columns of MERBIT on a GPU: the columns in which most nonzeros far from the diagonal lie. Spread over a large x
+/// their entries share lines with others that hardly any row reads, and fall out of the second-level cache. A product
+/// therefore packs them first, a few megabytes side by side; a nonzero has a code in place of its column. (Frequency
+/// based clustering: Zhang et al., "Making Caches Work for Graph Analytics", IEEE Big Data 2017, §III; there all
+/// vertices are renumbered, here near columns stay where they are.)
+#pragma once
+
+#include "core/host_device.hpp"
+#include "tessera/array.hpp"
+#include "tessera/csr.hpp"
+#include "tessera/device.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace tessera::cuda {
+
+/// Products from which the search for hubs and the codes pay.
+inline constexpr std::int64_t applications_worth_hubs = 100;
+
+/// Bytes of x that come from memory together.
+inline constexpr int memory_line_bytes = 64;
+
+/// The code of hub h of `hubs`, for a nonzero: its place from the end of packed x. Any other column is its own code.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t code_of_hub(index_t h, index_t hubs) noexcept { return h - hubs; }
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_hub_code(index_t code) noexcept { return code < 0; }
+
+/// What makes a column a hub.
+struct HubRules {
+  std::int64_t most = 0;         ///< hubs, packed: a part of the second-level cache
+  int line_entries = 1;          ///< entries of x per line
+  double cached_lines = 0.0;     ///< that the second-level cache holds for one multiprocessor
+  double streamed_lines = 0.0;   ///< of the matrix, per product
+  std::uint64_t least_uses = 0;  ///< far nonzeros per hub, at least 1
+  index_t near = 0;              ///< columns up to so far from the diagonal are read as they are: caches hold them
+  double least_saved = 0.0;      ///< bytes per product from which packing pays
+
+  /// Whether a column is no neighbour of the diagonal. \param diagonal column
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_far(index_t column, index_t diagonal) const noexcept {
+    const index_t apart = column < diagonal ? diagonal - column : column - diagonal;
+    return apart > near;
+  }
+};
+
+/// The rules for a matrix and a GPU. \param element_bytes of x \param value_bytes per nonzero \param cache_bytes of the
+/// second-level cache
+[[nodiscard]] HubRules hub_rules(offset_t nnz, std::size_t element_bytes, double value_bytes,
+                                 std::int64_t cache_bytes) noexcept;
+
+/// Column of the diagonal in a row. \param rows at least 1
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t diagonal_column(index_t row, index_t rows, index_t cols) noexcept {
+  return rows == cols ? row : static_cast<index_t>(std::int64_t{row} * cols / rows);
+}
+
+/// How often columns, or lines of them, are used: numbers of those with 0, 1, ... uses.
+struct UseCounts {
+  static constexpr int bins = 1024;         ///< the last is for all that are used at least bins - 1 times
+  unsigned long long with_uses[bins] = {};  ///< of those that are never used 0
+  unsigned long long uses_of_last_bin = 0;
+};
+
+/// The most used columns, or lines.
+struct MostUsed {
+  std::uint64_t least_uses = UseCounts::bins;  ///< of each
+  std::int64_t count = 0;
+  std::uint64_t uses = 0;  ///< of all
+};
+
+/// As many as fit, all with equally many uses or none of them. \param most of them \param least_uses at least 1
+[[nodiscard]] MostUsed most_used(const UseCounts& counts, std::int64_t most, std::uint64_t least_uses) noexcept;
+
+/// Lines with equally many uses.
+struct UsedLines {
+  double count = 0.0;
+  double uses = 0.0;  ///< of each
+};
+
+/// Uses that miss a cache which drops the least recently used line, by Che's approximation (Che, Tung, Wang, IEEE JSAC
+/// 20(7), 2002, §IV): a line stays for a time t after its last use, which is the same for all and follows from the
+/// size of the cache; uses of a line come at random. O(lines.size()).
+/// \param streamed lines that are used once each, in the same time \param capacity lines
+[[nodiscard]] double missed_uses(std::span<const UsedLines> lines, double streamed, double capacity);
+
+/// Bytes that need not come from memory in a product once hubs are packed, less those of packing.
+/// \param lines, hubs counted of one in so many nonzeros
+[[nodiscard]] double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules,
+                                 std::int64_t one_in);
+
+/// The hubs as kernels see them.
+struct HubArrays {
+  const index_t* codes = nullptr;    ///< per nonzero; null: no column is a hub
+  const index_t* columns = nullptr;  ///< of the hubs, ascending
+  index_t count = 0;
+};
+
+/// The hubs of a matrix, on a device.
+struct HubColumns {
+  Array<index_t> codes;    ///< per nonzero
+  Array<index_t> columns;  ///< of the hubs, ascending
+  std::uint64_t uses = 0;  ///< nonzeros with the code of a hub
+
+  [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return codes.bytes() + columns.bytes(); }
+  [[nodiscard]] HubArrays arrays() const noexcept {
+    if (empty()) return {};
+    return {codes.data(), columns.data(), static_cast<index_t>(columns.size())};
+  }
+};
+
+/// Part of a sentence.
+[[nodiscard]] std::string describe_hubs(const HubColumns& hubs);
+
+/// Counts a sample of the nonzeros; where another sample confirms that its hubs save enough, all of them. O(nnz + cols)
+/// work, 8 bytes per column for a time. Waits. \param row_offsets, columns on the device \returns none where packing
+/// does not pay \throws CudaError, OutOfMemory
+[[nodiscard]] HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets,
+                                          std::span<const index_t> columns, const HubRules& rules,
+                                          const Device& device);
+
+}  // namespace tessera::cuda

@@ -1,0 +1,198 @@
+// Rules of MERBIT's hub columns, and what they promise: against a simulated cache.
+#include "spmv/merbit/hub_columns.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+namespace tessera {
+
+using namespace cuda;
+namespace {
+
+UseCounts counts_of(const std::vector<unsigned>& uses) {
+  UseCounts counts;
+  for (const unsigned n : uses) {
+    if (n == 0) continue;
+    const unsigned bin = std::min(n, unsigned{UseCounts::bins - 1});
+    ++counts.with_uses[bin];
+    if (bin == UseCounts::bins - 1) counts.uses_of_last_bin += n;
+  }
+  return counts;
+}
+
+TEST(HubColumns, MostUsedTakesAsManyAsFit) {
+  const UseCounts counts = counts_of({0, 1, 1, 1, 2, 2, 5, 7, 3000, 1023});
+  const auto expect = [&](std::int64_t most, std::uint64_t least, std::uint64_t threshold, std::int64_t count,
+                          std::uint64_t uses) {
+    SCOPED_TRACE(most);
+    const MostUsed found = most_used(counts, most, least);
+    EXPECT_EQ(found.least_uses, threshold);
+    EXPECT_EQ(found.count, count);
+    EXPECT_EQ(found.uses, uses);
+  };
+  expect(100, 1, 1, 9, 4042);
+  expect(100, 0, 1, 9, 4042);
+  expect(100, 2, 2, 6, 4039);
+  expect(5, 1, 3, 4, 4035);
+  expect(3, 1, 6, 3, 4030);
+  expect(1, 1, UseCounts::bins, 0, 0);  // two have 1023 uses or more
+  expect(0, 1, UseCounts::bins, 0, 0);
+  EXPECT_EQ(most_used(UseCounts{}, 10, 1).count, 0);
+}
+
+/// Least recently used lines leave first.
+class LruCache {
+ public:
+  explicit LruCache(std::size_t capacity) : capacity_(capacity) {}
+
+  /// \returns whether it was there
+  bool use(std::int64_t line) {
+    const auto found = at_.find(line);
+    const bool hit = found != at_.end();
+    if (hit) order_.erase(found->second);
+    order_.push_front(line);
+    at_[line] = order_.begin();
+    if (order_.size() > capacity_) {
+      at_.erase(order_.back());
+      order_.pop_back();
+    }
+    return hit;
+  }
+
+ private:
+  std::size_t capacity_;
+  std::list<std::int64_t> order_;
+  std::unordered_map<std::int64_t, std::list<std::int64_t>::iterator> at_;
+};
+
+/// Misses of scattered lines in the second of two products. \param streamed lines between them, evenly
+std::int64_t simulated_misses(const std::vector<unsigned>& uses, std::int64_t streamed, std::size_t capacity) {
+  std::vector<std::int64_t> reads;
+  for (std::size_t line = 0; line < uses.size(); ++line) {
+    reads.insert(reads.end(), uses[line], static_cast<std::int64_t>(line));
+  }
+  std::mt19937_64 generator(7);
+  LruCache cache(capacity);
+  std::int64_t misses = 0;
+  for (int product = 0; product < 2; ++product) {
+    std::shuffle(reads.begin(), reads.end(), generator);
+    misses = 0;
+    std::int64_t passed = 0;
+    for (std::size_t k = 0; k < reads.size(); ++k) {
+      misses += cache.use(reads[k]) ? 0 : 1;
+      const auto due = static_cast<std::int64_t>(k + 1) * streamed / static_cast<std::int64_t>(reads.size());
+      for (; passed < due; ++passed) cache.use(-1 - passed);
+    }
+  }
+  return misses;
+}
+
+std::vector<unsigned> zipf_uses(std::size_t lines, double first, double exponent) {
+  std::vector<unsigned> uses;
+  for (std::size_t k = 0; k < lines; ++k) {
+    uses.push_back(1 + static_cast<unsigned>(first * std::pow(static_cast<double>(k + 1), -exponent)));
+  }
+  return uses;
+}
+
+double predicted_misses(const std::vector<unsigned>& uses, double streamed, double capacity) {
+  std::vector<UsedLines> lines;
+  for (const unsigned n : uses) lines.push_back({1.0, static_cast<double>(n)});
+  return missed_uses(lines, streamed, capacity);
+}
+
+/// Che's approximation is known to be off by a few percent; within one product uses of a line are spread more evenly
+/// than at random, which the shuffle keeps.
+TEST(HubColumns, MissesAreThoseOfACacheThatDropsTheLeastRecentlyUsed) {
+  for (const double exponent : {0.0, 0.6, 0.9}) {
+    for (const std::size_t capacity : {300U, 1500U}) {
+      SCOPED_TRACE(::testing::Message() << exponent << ", " << capacity);
+      const std::vector<unsigned> uses = zipf_uses(5000, exponent > 0 ? 3000 : 11, exponent);
+      const std::int64_t streamed = 20000;
+      const auto simulated = static_cast<double>(simulated_misses(uses, streamed, capacity));
+      const double predicted = predicted_misses(uses, 1.0 * streamed, static_cast<double>(capacity));
+      ASSERT_GT(simulated, 5000.0);
+      EXPECT_NEAR(predicted / simulated, 1.0, 0.06);
+    }
+  }
+  EXPECT_EQ(predicted_misses(zipf_uses(100, 50, 0.5), 10.0, 110.0), 0.0) << "all lines fit";
+}
+
+/// Lines of eight columns of a matrix, hubs packed into lines of their own.
+struct Promise {
+  MostUsed hubs;
+  double saved = 0.0;
+};
+Promise promise_of(const std::vector<unsigned>& uses_of_column, const HubRules& rules) {
+  std::vector<unsigned> of_line(uses_of_column.size() / static_cast<std::size_t>(rules.line_entries));
+  for (std::size_t c = 0; c < uses_of_column.size(); ++c) {
+    of_line[c / static_cast<std::size_t>(rules.line_entries)] += uses_of_column[c];
+  }
+  Promise promise;
+  promise.hubs = most_used(counts_of(uses_of_column), rules.most, rules.least_uses);
+  promise.saved = saved_bytes(counts_of(of_line), promise.hubs, rules, 1);
+  return promise;
+}
+
+TEST(HubColumns, SaveWhereAFewColumnsHaveMostUses) {
+  constexpr std::size_t cols = 1 << 16;
+  HubRules rules = hub_rules(600'000, sizeof(double), sizeof(double), 64 * 1024);
+  rules.least_uses = 8;
+  std::vector<unsigned> uses = zipf_uses(cols, 20000, 0.9);
+  std::shuffle(uses.begin(), uses.end(), std::mt19937_64(3));
+  const Promise skewed = promise_of(uses, rules);
+  EXPECT_GT(skewed.hubs.count, 500);
+  EXPECT_LE(skewed.hubs.count, rules.most);
+  EXPECT_GT(skewed.saved, rules.least_saved);
+
+  const Promise even = promise_of(std::vector<unsigned>(cols, 9), rules);
+  EXPECT_EQ(even.hubs.count, 0) << "more than fit have equally many uses";
+  EXPECT_EQ(even.saved, 0.0);
+
+  HubRules large = rules;
+  large.cached_lines = cols;
+  EXPECT_LT(promise_of(uses, large).saved, 0.0) << "all of x and of the matrix fits the cache, and packing costs";
+}
+
+TEST(HubColumns, RulesFollowTheCache) {
+  constexpr std::int64_t cache = 50 * 1024 * 1024;
+  const HubRules doubles = hub_rules(1'000'000, 8, 8.0, cache);
+  EXPECT_EQ(doubles.line_entries, 8);
+  EXPECT_NEAR(static_cast<double>(doubles.most) * 8, cache / 6.0, 8.0);
+  EXPECT_NEAR(doubles.cached_lines * memory_line_bytes, 0.4 * cache, 1.0);
+  EXPECT_NEAR(doubles.streamed_lines * memory_line_bytes, 12e6, 1.0);
+  EXPECT_NEAR(doubles.least_saved, 0.05 * 12e6, 1.0);
+  const HubRules floats = hub_rules(1'000'000, 4, 0.0, cache);
+  EXPECT_EQ(floats.line_entries, 16);
+  EXPECT_NEAR(static_cast<double>(floats.most), 2.0 * static_cast<double>(doubles.most), 2.0);
+  EXPECT_NEAR(floats.streamed_lines * memory_line_bytes, 4e6, 1.0);
+}
+
+TEST(HubColumns, FarIsFromTheDiagonalOfAnyShape) {
+  EXPECT_EQ(diagonal_column(7, 10, 10), 7);
+  EXPECT_EQ(diagonal_column(7, 10, 1000), 700);
+  EXPECT_EQ(diagonal_column(700, 1000, 10), 7);
+  EXPECT_EQ(diagonal_column(2'147'483'646, 2'147'483'647, 2'000'000'000), 1'999'999'999);
+  HubRules rules;
+  rules.near = 5;
+  EXPECT_FALSE(rules.is_far(10, 5));
+  EXPECT_TRUE(rules.is_far(11, 5));
+  EXPECT_TRUE(rules.is_far(0, 6));
+  EXPECT_FALSE(rules.is_far(1, 6));
+}
+
+TEST(HubColumns, CodesOfHubsAreNegative) {
+  EXPECT_EQ(code_of_hub(0, 3), -3);
+  EXPECT_EQ(code_of_hub(2, 3), -1);
+  EXPECT_TRUE(is_hub_code(-1));
+  EXPECT_FALSE(is_hub_code(0));
+}
+
+}  // namespace
+}  // namespace tessera

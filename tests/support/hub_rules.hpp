@@ -1,0 +1,20 @@
+/// \file
+/// Hub columns of MERBIT in matrices that are too small for them.
+#pragma once
+
+#include "spmv/merbit/hub_columns.hpp"
+
+namespace tessera::testing {
+
+/// Every column with two uses or more, near or far, whatever packing saves.
+[[nodiscard]] inline cuda::HubRules hubs_of_any_gain() {
+  cuda::HubRules rules;
+  rules.most = 1 << 20;
+  rules.line_entries = 8;
+  rules.least_uses = 2;
+  rules.near = -1;
+  rules.least_saved = -1e300;
+  return rules;
+}
+
+}  // namespace tessera::testing
