@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -54,6 +55,14 @@ void check_rank_options(const PageRankOptions& options) {
   if (!(options.time_limit_seconds >= 0.0)) {
     throw InvalidArgument(fmt::format("time_limit_seconds must be >= 0, got {}", options.time_limit_seconds));
   }
+}
+
+std::int64_t most_rank_iterations(const PageRankOptions& options) {
+  const double largest_distance = diameter(RankNorm::l1);  // which bounds the other norms
+  if (!(options.damping > 0.0)) return std::min<std::int64_t>(2, options.max_iterations);
+  if (!(options.tolerance > 0.0)) return options.max_iterations;
+  const double needed = std::ceil(std::log(options.tolerance / largest_distance) / std::log(options.damping)) + 2.0;
+  return static_cast<std::int64_t>(std::min(std::max(needed, 1.0), static_cast<double>(options.max_iterations)));
 }
 
 SpmvOptions rank_plan_options(const SpmvOptions& options, const Device& home) {
@@ -102,7 +111,9 @@ template <class T>
 PageRankResult<T> pagerank(const TransitionMatrix<T>& transition, const PageRankOptions& options) {
   detail::check_rank_options(options);
   const Device& home = transition.device();
-  const SpmvOptions plan_options = detail::rank_plan_options(options.spmv, home);
+  SpmvOptions plan_options = detail::rank_plan_options(options.spmv, home);
+  plan_options.expected_applications =
+      std::min(plan_options.expected_applications, detail::most_rank_iterations(options));
   const auto teleport = detail::look_at_teleport(options.personalization, transition.vertices(), home);
   const SpmvPlan<T> plan(transition.in_links(), plan_options);
   detail::RankBatch<T> batch(transition, plan, options, {&teleport, 1});

@@ -5,6 +5,7 @@
 #include "solvers/pagerank.hpp"
 #include "tessera/pagerank.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,6 +18,10 @@ void check_rank_options(const PageRankOptions& options);
 /// Those of the plan with the in-links: for ranks, and on the device of a transition matrix that lies on a GPU.
 /// \throws InvalidArgument for another GPU, or another context on it
 [[nodiscard]] SpmvOptions rank_plan_options(const SpmvOptions& options, const Device& home);
+
+/// Iterations after which a ranking has met its tolerance: each takes the change times the damping, and two
+/// distributions are at most 2 apart. At most max_iterations.
+[[nodiscard]] std::int64_t most_rank_iterations(const PageRankOptions& options);
 
 /// Vectors that iterate together: a loop, and what reads it.
 template <class T>

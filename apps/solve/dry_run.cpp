@@ -7,6 +7,7 @@
 
 #include "core/memory_budget.hpp"
 #include "core/stopwatch.hpp"
+#include "solvers/pagerank_batch.hpp"
 #include "support/machine.hpp"
 #include "tessera/matrix_file_info.hpp"
 #include "tessera/statistics.hpp"
@@ -197,14 +198,9 @@ void add_vector_output(const OutputSettings& output, std::int64_t rows, Forecast
 }
 
 std::int64_t most_rankings(const PageRankSettings& settings, std::int64_t vertices) {
-  const PageRankOptions& rank = settings.pagerank;
-  constexpr double largest_distance = 2.0;
-  const double tolerance =
-      settings.tolerance_per_vertex ? *settings.tolerance_per_vertex * static_cast<double>(vertices) : rank.tolerance;
-  if (!(tolerance > 0.0) || !(rank.damping > 0.0)) return rank.damping > 0.0 ? rank.max_iterations : 2;
-  const double needed = std::ceil(std::log(tolerance / largest_distance) / std::log(rank.damping)) + 2.0;
-  const double most = std::min(std::max(needed, 1.0), static_cast<double>(rank.max_iterations));
-  return static_cast<std::int64_t>(most);
+  PageRankOptions rank = settings.pagerank;
+  if (settings.tolerance_per_vertex) rank.tolerance = *settings.tolerance_per_vertex * static_cast<double>(vertices);
+  return detail::most_rank_iterations(rank);
 }
 
 void add_iteration(double bytes, const MachineSettings& machine, Forecast& forecast) {

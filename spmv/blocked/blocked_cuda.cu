@@ -139,7 +139,7 @@ template <class T>
 BlockedForecast forecast_blocked(const CsrView<T>& a, const Device& device) {
   const GatherSample gathers = sample_gathers(a.columns, static_cast<int>(sizeof(T)), device);
   return forecast_blocked({gathers.line_share(), a.rows, a.cols, a.nnz(), second_level_cache_bytes(device),
-                           std::is_same_v<T, double>, a.is_pattern()});
+                           std::is_same_v<T, double>, a.is_pattern(), gathers.line_uses()});
 }
 
 template BlockedForecast forecast_blocked(const CsrView<float>&, const Device&);

@@ -44,7 +44,8 @@ BlockedForecast forecast_blocked(const BlockedTraits& matrix) noexcept {
   result.line_share = matrix.line_share;
   if (matrix.line_share < scattered_line_share || x_bytes <= small_part_of_cache * cache) return result;
   const BlockedRates rates = rates_of(matrix.doubles, matrix.pattern);
-  const double missing = std::max(0.0, 1.0 - useful_part_of_cache * cache / x_bytes);
+  // Lines that even a sample meets again are popular, and stay in the cache.
+  const double missing = std::max(0.0, 1.0 - useful_part_of_cache * cache / x_bytes) / matrix.line_uses;
   const auto nnz = static_cast<double>(matrix.nnz);
   result.gather_ms = ms_per_ps * nnz * (rates.hit + missing * rates.miss);
   result.blocked_ms = ms_per_ps * (nnz * rates.blocked + static_cast<double>(matrix.rows) * rates.blocked_row);

@@ -116,6 +116,7 @@ struct BlockedTraits {
   std::int64_t l2_bytes = 0;  ///< of the GPU
   bool doubles = false;       ///< x in double
   bool pattern = false;
+  double line_uses = 1.0;  ///< places of the sample that touch a line, on average: GatherSample::line_uses()
 };
 
 /// Predicted times, in ms on an H200; only their ratios count. On another GPU all of them change alike, more or less.

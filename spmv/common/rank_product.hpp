@@ -32,9 +32,9 @@ class RankProduct {
   RankProduct& operator=(const RankProduct&) = delete;
   virtual ~RankProduct() = default;
 
-  /// Puts one iteration into the device's stream, in two launches, or three. A vector that has halted stays as it is. Neither
-  /// allocates nor copies nor waits. Every call launches the same, so it may be captured. Not concurrent with itself.
-  /// \throws CudaError
+  /// Puts one iteration into the device's stream, in two launches, or three. A vector that has halted stays as it is.
+  /// Neither allocates nor copies nor waits. Every call launches the same, so it may be captured. Not concurrent with
+  /// itself. \throws CudaError
   virtual void enqueue_iteration(const RankRules& rules, const RankVectors<T>& vectors) = 0;
 
   /// Puts several iterations into the stream. The first call records them into a CUDA graph where graphs are usable, so

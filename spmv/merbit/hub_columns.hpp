@@ -2,8 +2,8 @@
 /// Hub columns of MERBIT on a GPU: the columns in which most nonzeros far from the diagonal lie. Spread over a large x
 /// their entries share lines with others that hardly any row reads, and fall out of the second-level cache. A product
 /// therefore packs them first, a few megabytes side by side; a nonzero has a code in place of its column. (Frequency
-/// based clustering: Zhang et al., "Making Caches Work for Graph Analytics", IEEE Big Data 2017, §III; there all
-/// vertices are renumbered, here near columns stay where they are.)
+/// based clustering: Zhang et al., "Making Caches Work for Graph Analytics", IEEE Big Data 2017; there all vertices
+/// are renumbered, here near columns stay where they are.)
 #pragma once
 
 #include "core/host_device.hpp"
@@ -79,7 +79,7 @@ struct UsedLines {
 };
 
 /// Uses that miss a cache which drops the least recently used line, by Che's approximation (Che, Tung, Wang, IEEE JSAC
-/// 20(7), 2002, §IV): a line stays for a time t after its last use, which is the same for all and follows from the
+/// 20(7), 2002): a line stays for a time t after its last use, which is the same for all and follows from the
 /// size of the cache; uses of a line come at random. O(lines.size()).
 /// \param streamed lines that are used once each, in the same time \param capacity lines
 [[nodiscard]] double missed_uses(std::span<const UsedLines> lines, double streamed, double capacity);

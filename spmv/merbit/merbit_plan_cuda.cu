@@ -3,6 +3,7 @@
 #include "spmv/merbit/merbit_plan.hpp"
 
 #include "core/cuda/launch.cuh"
+#include "core/cuda/memory.hpp"
 #include "spmv/common/value_bytes.hpp"
 #include "spmv/merbit/merbit_join_kernel.cuh"
 #include "tessera/error.hpp"
@@ -16,10 +17,13 @@ namespace {
 constexpr int bulk_copy_capability = 90;
 
 /// Lines of x per nonzero, in a sample, from which hub columns are looked for.
-constexpr double scattered_line_share = 0.2;
+constexpr double hub_line_share = 0.2;
 
 /// Nonzeros per column, on average, from which they are.
 constexpr offset_t least_mean_uses = 4;
+
+/// Of the memory that is free, what codes may take.
+constexpr double most_code_share = 1.0 / 3.0;
 
 /// Without tiles yet.
 PlannedTiles planned_layout(MerbitLayout layout, std::string reason = {}) {
@@ -79,17 +83,23 @@ PlannedTiles layout_for(const CsrView<T>& a, const SpmvOptions& options, bool bu
   return planned;
 }
 
-/// The hubs of a matrix whose reads of x are scattered over more than the cache holds, if packing them pays, and there
-/// is memory for the codes.
+/// Whether hubs are worth looking for: where reads of x are scattered over more than the cache holds, products are
+/// many, and codes leave most of the memory to others.
+template <class T>
+bool may_gain_by_hubs(const CsrView<T>& a, const SpmvOptions& options, const HubRules& rules, double line_share) {
+  return options.expected_applications >= applications_worth_hubs && line_share >= hub_line_share &&
+         a.nnz() >= least_mean_uses * a.cols &&
+         static_cast<double>(a.cols) >= rules.cached_lines * rules.line_entries &&
+         most_code_share * static_cast<double>(available_bytes(options.device)) >=
+             static_cast<double>(a.nnz()) * sizeof(index_t);
+}
+
 template <class T>
 HubColumns hubs_of(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning, double line_share) try {
   if (tuning.hubs) return find_hub_columns(a.cols, a.row_offsets, a.columns, *tuning.hubs, options.device);
   const std::int64_t cache = second_level_cache_bytes(options.device);
   const HubRules rules = hub_rules(a.nnz(), sizeof(T), value_bytes_of(a, options), cache);
-  if (options.expected_applications < applications_worth_hubs || line_share < scattered_line_share ||
-      a.nnz() < least_mean_uses * a.cols || static_cast<double>(a.cols) < rules.cached_lines * rules.line_entries) {
-    return {};
-  }
+  if (!may_gain_by_hubs(a, options, rules, line_share)) return {};
   return find_hub_columns(a.cols, a.row_offsets, a.columns, rules, options.device);
 } catch (const OutOfMemory&) {
   return {};

@@ -285,6 +285,20 @@ TEST_F(FusedPageRank, GraphsWithWeightsAndOtherKernelsTakeTheirProduct) {
   EXPECT_EQ(kernel->make_rank_product(on_gpu.view(), 1), nullptr);
 }
 
+/// A ranking announces the products that it can take, not the default of a plan.
+TEST_F(FusedPageRank, APlanIsMadeForTheIterationsThatCanCome) {
+  const auto graph = with_row_lengths<double>(power_law_lengths(300, 100, 5), 300, ValueStorage::pattern, 7);
+  const TransitionMatrix<double> transition(graph.view());
+  PageRankOptions options;
+  options.spmv.device = gpu();
+  options.max_iterations = 3;
+  const auto few = pagerank(transition, options).plan.reason;
+  EXPECT_NE(few.find("3 products would not repay tiles"), std::string::npos) << few;
+  options.max_iterations = 20;
+  const auto more = pagerank(transition, options).plan.reason;
+  EXPECT_NE(more.find("a whole iteration of PageRank is one product along tiles"), std::string::npos) << more;
+}
+
 TEST_F(FusedPageRank, EmptyGraph) {
   PageRankOptions options;
   options.spmv.device = gpu();

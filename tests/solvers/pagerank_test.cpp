@@ -1,3 +1,4 @@
+#include "solvers/pagerank_batch.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tests/solvers/rank_oracle.hpp"
@@ -52,6 +53,27 @@ TEST(PageRank, RefusesATolerancesThatAnyTwoDistributionsMeet) {
   expect_refused({.tolerance = 1.42, .norm = RankNorm::l2}, "norm l2");
   expect_refused({.tolerance = 1.0, .norm = RankNorm::linf}, "norm linf");
   EXPECT_TRUE(pagerank(small_graph(), {.tolerance = 1.99, .norm = RankNorm::l1}).converged());
+}
+
+/// Between two vertices that link to each other the change shrinks by the damping alone: no graph takes longer.
+TEST(PageRank, IterationsAreBoundedByToleranceAndDamping) {
+  const TransitionMatrix<double> pair(from_dense<double>({{0, 1}, {1, 0}}, 2).view());
+  const std::vector<double> first{1, 0};
+  for (const double tolerance : {1e-3, 1e-6, 1e-11}) {
+    for (const double damping : {0.5, 0.85, 0.99}) {
+      PageRankOptions options{.damping = damping, .tolerance = tolerance, .max_iterations = 100000};
+      options.personalization = first;
+      const std::int64_t bound = detail::most_rank_iterations(options);
+      const auto found = pagerank(pair, options);
+      ASSERT_TRUE(found.converged());
+      EXPECT_LE(found.iterations, bound);
+      EXPECT_GE(static_cast<double>(found.iterations) + 4 + std::log(0.5) / std::log(damping),
+                static_cast<double>(bound));
+    }
+  }
+  EXPECT_EQ(detail::most_rank_iterations({.tolerance = 0.0, .max_iterations = 70}), 70);
+  EXPECT_EQ(detail::most_rank_iterations({.tolerance = 1e-6, .max_iterations = 70}), 70);
+  EXPECT_EQ(detail::most_rank_iterations({.damping = 0.0, .max_iterations = 70}), 2);
 }
 
 TEST(PageRank, IterationLimitKeepsTheResult) {

@@ -115,8 +115,9 @@ TEST(BlockedTuning, ItemsCoverTheSlots) {
 /// Rows, columns and nonzeros of the generated families.
 TEST(BlockedTuning, PaysWhereReadsOfALargeXAreScattered) {
   constexpr std::int64_t cache = 50 << 20;
-  const auto forecast = [](double share, index_t rows, offset_t nnz, bool doubles, bool pattern = false) {
-    return cuda::forecast_blocked({share, rows, rows, nnz, cache, doubles, pattern});
+  const auto forecast = [](double share, index_t rows, offset_t nnz, bool doubles, bool pattern = false,
+                           double line_uses = 1.0) {
+    return cuda::forecast_blocked({share, rows, rows, nnz, cache, doubles, pattern, line_uses});
   };
   for (const bool doubles : {false, true}) {
     EXPECT_TRUE(forecast(0.97, 55'000'000, 117'200'000, doubles).pays(20)) << "kmer";
@@ -128,6 +129,8 @@ TEST(BlockedTuning, PaysWhereReadsOfALargeXAreScattered) {
   EXPECT_TRUE(forecast(0.8, 4'200'000, 65'200'000, false, true).pays(1000)) << "links of rmat";
   EXPECT_FALSE(forecast(0.8, 4'200'000, 65'200'000, false).pays(50)) << "rmat";
   EXPECT_FALSE(forecast(0.8, 4'200'000, 65'200'000, true).pays(1000)) << "rmat in double";
+  EXPECT_TRUE(forecast(1.0, 4'200'000, 65'200'000, true, true).pays(1000)) << "no line is popular";
+  EXPECT_FALSE(forecast(1.0, 4'200'000, 65'200'000, true, true, 1.5).pays(1000)) << "links of rmat in double";
 }
 
 }  // namespace
