@@ -158,21 +158,47 @@ TEST_F(HubColumnsCuda, NoneWherePackingDoesNotPay) {
   EXPECT_TRUE(find(graph(5, 0, 0, 1), testing::hubs_of_any_gain()).hubs.empty());
 }
 
-/// Enough strips for the samples: the one confirms hubs, and what chance made of the other.
-TEST_F(HubColumnsCuda, SamplesTellHubsFromChance) {
-  constexpr index_t rows = 30000;
+/// Rows of eight nonzeros, so that strips of 2048 are 256 rows each. Every other nonzero lies in one of 400 columns in
+/// the strips for which has_hubs(strip), the others anywhere.
+template <class HasHubs>
+Csr<double> graph_of_strips(int strips, const HasHubs& has_hubs) {
+  constexpr index_t rows_of_strip = 256;
+  const index_t n = strips * rows_of_strip;
+  std::mt19937_64 generator(21);
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  for (index_t i = 0; i < n; ++i) {
+    std::set<index_t> row;
+    while (row.size() < 8) {
+      const bool is_hub = has_hubs(i / rows_of_strip) && row.size() % 2 == 0;
+      const std::uint64_t any = generator();
+      row.insert(static_cast<index_t>((is_hub ? any % 400 * 61 : any) % static_cast<std::uint64_t>(n)));
+    }
+    columns.insert(columns.end(), row.begin(), row.end());
+    offsets.push_back(std::ssize(columns));
+  }
+  return Csr<double>::pattern(n, n, Array<offset_t>::copy_of(std::span<const offset_t>(offsets)),
+                              Array<index_t>::copy_of(std::span<const index_t>(columns)));
+}
+
+/// Of more than 16 strips the first of each 16 are counted, then the ninth tell what hubs of the first are worth.
+TEST_F(HubColumnsCuda, TwoSamplesHaveToPromiseGain) {
+  constexpr int strips = 41;
   cuda::HubRules rules = testing::hubs_of_any_gain();
-  rules.cached_lines = 100;
+  rules.cached_lines = 150;
   rules.streamed_lines = 10000;
-  rules.least_saved = 200'000;
+  rules.least_saved = 150'000;
   rules.most = 4000;
-  const Csr<double> with_hubs = graph(rows, rows, 500, 21);
-  ASSERT_GT(with_hubs.nnz(), 16 * 2048);
-  const Found found = find(with_hubs, rules);
-  ASSERT_FALSE(found.hubs.empty());
-  expect_codes(with_hubs, found);
-  EXPECT_GT(found.uses, static_cast<std::uint64_t>(with_hubs.nnz() / 3));
-  EXPECT_TRUE(find(graph(rows, rows, 0, 22), rules).hubs.empty());
+  rules.least_uses = 20;
+  const auto hubs_of = [&](const auto& has_hubs) { return find(graph_of_strips(strips, has_hubs), rules); };
+  const Csr<double> everywhere = graph_of_strips(strips, [](index_t) { return true; });
+  const Found found = find(everywhere, rules);
+  ASSERT_EQ(found.hubs.size(), 400U);
+  expect_codes(everywhere, found);
+  EXPECT_TRUE(hubs_of([](index_t) { return false; }).hubs.empty());
+  EXPECT_FALSE(hubs_of([](index_t strip) { return strip % 8 == 0 || strip % 2 == 0; }).hubs.empty());
+  EXPECT_TRUE(hubs_of([](index_t strip) { return strip % 16 != 0; }).hubs.empty()) << "not in the first sample";
+  EXPECT_TRUE(hubs_of([](index_t strip) { return strip % 16 != 8; }).hubs.empty()) << "not in the second";
 }
 
 template <class T>
