@@ -131,12 +131,16 @@ std::vector<PageRankResult<T>> pagerank_multi(const TransitionMatrix<T>& transit
     throw InvalidArgument("pagerank_multi: personalizations are given beside the options, which must have none");
   }
   const Device& home = transition.device();
-  const SpmvOptions plan_options = detail::rank_plan_options(options.spmv, home);
+  SpmvOptions plan_options = detail::rank_plan_options(options.spmv, home);
   std::vector<detail::TeleportWeights> teleports;
   teleports.reserve(personalizations.size());
   for (const auto weights : personalizations) {
     teleports.push_back(detail::look_at_teleport(weights, transition.vertices(), home));
   }
+  // Products of several vectors count once.
+  const std::int64_t products = (std::ssize(teleports) + detail::most_rank_vectors - 1) / detail::most_rank_vectors *
+                                detail::most_rank_iterations(options);
+  plan_options.expected_applications = std::min(plan_options.expected_applications, products);
   const SpmvPlan<T> plan(transition.in_links(), plan_options);
   const Stopwatch watch;
   std::vector<PageRankResult<T>> results;

@@ -27,9 +27,15 @@ constexpr double least_saved_share = 0.05;
 /// From memory per hub that is packed: its line of x, its column, its place.
 constexpr double bytes_of_packing = 80.0;
 
+/// Lines of x per nonzero, in a sample, from which reads are scattered.
+constexpr double least_line_share = 0.2;
+
+/// Nonzeros per column, on average.
+constexpr offset_t least_mean_uses = 4;
+
 /// Lines in the cache at one time. \param stay how long a line stays, in products
 double kept_lines(std::span<const UsedLines> lines, double streamed, double stay) {
-  double kept = streamed * stay;
+  double kept = streamed * std::min(stay, 1.0);
   for (const UsedLines& line : lines) kept += line.count * -std::expm1(-line.uses * stay);
   return kept;
 }
@@ -63,6 +69,13 @@ HubRules hub_rules(offset_t nnz, std::size_t element_bytes, double value_bytes, 
   return rules;
 }
 
+bool may_gain_by_hubs(const HubTraits& matrix, const HubRules& rules) noexcept {
+  return matrix.products >= applications_worth_hubs && matrix.line_share >= least_line_share &&
+         matrix.nnz >= least_mean_uses * matrix.cols &&
+         static_cast<double>(matrix.cols) >= rules.cached_lines * rules.line_entries &&
+         matrix.code_room >= static_cast<double>(matrix.nnz) * sizeof(index_t);
+}
+
 MostUsed most_used(const UseCounts& counts, std::int64_t most, std::uint64_t least_uses) noexcept {
   MostUsed result;
   const std::uint64_t least = std::max<std::uint64_t>(least_uses, 1);
@@ -77,10 +90,12 @@ MostUsed most_used(const UseCounts& counts, std::int64_t most, std::uint64_t lea
 }
 
 double missed_uses(std::span<const UsedLines> lines, double streamed, double capacity) {
-  // A line that stays for a whole product is there in the next one.
+  double all = streamed;
+  for (const UsedLines& line : lines) all += line.count;
+  if (all <= capacity) return 0.0;
   double low = 0.0;
   double high = 1.0;
-  if (kept_lines(lines, streamed, high) <= capacity) return 0.0;
+  while (kept_lines(lines, streamed, high) <= capacity) high *= 2;
   for (int step = 0; step < 50; ++step) {
     const double middle = (low + high) / 2;
     (kept_lines(lines, streamed, middle) <= capacity ? low : high) = middle;
@@ -106,7 +121,7 @@ double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules&
 }
 
 std::string describe_hubs(const HubColumns& hubs) {
-  return fmt::format("x of {} hub columns, which have {:.0f} % of the nonzeros, is packed before each product",
+  return fmt::format("x at {} hub columns, which have {:.0f} % of the nonzeros, is packed before each product",
                      hubs.columns.size(),
                      100.0 * static_cast<double>(hubs.uses) / static_cast<double>(hubs.codes.size()));
 }

@@ -1,9 +1,9 @@
 /// \file
 /// Hub columns of MERBIT on a GPU: the columns in which most nonzeros far from the diagonal lie. Spread over a large x
 /// their entries share lines with others that hardly any row reads, and fall out of the second-level cache. A product
-/// therefore packs them first, a few megabytes side by side; a nonzero has a code in place of its column. (Frequency
-/// based clustering: Zhang et al., "Making Caches Work for Graph Analytics", IEEE Big Data 2017; there all vertices
-/// are renumbered, here near columns stay where they are.)
+/// therefore packs them first, a few megabytes side by side; a nonzero has a code in place of its column.
+/// (Frequency-based clustering: Zhang et al., "Making Caches Work for Graph Analytics", IEEE Big Data 2017; there all
+/// vertices are renumbered, here near columns stay where they are.)
 #pragma once
 
 #include "core/host_device.hpp"
@@ -19,7 +19,7 @@
 namespace tessera::cuda {
 
 /// Products from which the search for hubs and the codes pay.
-inline constexpr std::int64_t applications_worth_hubs = 100;
+inline constexpr std::int64_t applications_worth_hubs = 300;
 
 /// Bytes of x that come from memory together.
 inline constexpr int memory_line_bytes = 64;
@@ -32,8 +32,8 @@ inline constexpr int memory_line_bytes = 64;
 struct HubRules {
   std::int64_t most = 0;         ///< hubs, packed: a part of the second-level cache
   int line_entries = 1;          ///< entries of x per line
-  double cached_lines = 0.0;     ///< that the second-level cache holds for one multiprocessor
-  double streamed_lines = 0.0;   ///< of the matrix, per product
+  double cached_lines = 0.0;     ///< lines of x and of the matrix that the second-level cache holds
+  double streamed_lines = 0.0;   ///< lines of the matrix, read once per product
   std::uint64_t least_uses = 0;  ///< far nonzeros per hub, at least 1
   index_t near = 0;              ///< columns up to so far from the diagonal are read as they are: caches hold them
   double least_saved = 0.0;      ///< bytes per product from which packing pays
@@ -55,10 +55,24 @@ struct HubRules {
   return rows == cols ? row : static_cast<index_t>(std::int64_t{row} * cols / rows);
 }
 
-/// How often columns, or lines of them, are used: numbers of those with 0, 1, ... uses.
+/// How many hubs are worth looking for depends on these.
+struct HubTraits {
+  index_t cols = 0;
+  offset_t nnz = 0;
+  double line_share = 0.0;  ///< distinct lines of x per nonzero in a sample: GatherSample::line_share()
+  std::int64_t products = 0;
+  double code_room = 0.0;  ///< bytes that codes may take
+};
+
+/// Whether hubs are worth looking for: where reads of x are scattered over more than the cache holds, columns have
+/// several nonzeros, products are many, and there is room for codes.
+[[nodiscard]] bool may_gain_by_hubs(const HubTraits& matrix, const HubRules& rules) noexcept;
+
+/// How often columns, or lines of them, are used. Those without uses are not counted. Where more columns than fit have
+/// the most uses that are told apart, a billion nonzeros and more, none is a hub.
 struct UseCounts {
   static constexpr int bins = 1024;         ///< the last is for all that are used at least bins - 1 times
-  unsigned long long with_uses[bins] = {};  ///< of those that are never used 0
+  unsigned long long with_uses[bins] = {};  ///< how many have 0, 1, ... uses
   unsigned long long uses_of_last_bin = 0;
 };
 
@@ -84,7 +98,8 @@ struct UsedLines {
 /// \param streamed lines that are used once each, in the same time \param capacity lines
 [[nodiscard]] double missed_uses(std::span<const UsedLines> lines, double streamed, double capacity);
 
-/// Bytes that need not come from memory in a product once hubs are packed, less those of packing.
+/// Bytes that need not come from memory in a product once hubs are packed, less those of packing. The uses of hubs are
+/// taken from all lines alike; in truth lines with hubs lose most, so that the others miss a little more than said.
 /// \param lines, hubs counted of one in so many nonzeros
 [[nodiscard]] double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules,
                                  std::int64_t one_in);
@@ -114,8 +129,8 @@ struct HubColumns {
 [[nodiscard]] std::string describe_hubs(const HubColumns& hubs);
 
 /// Counts a sample of the nonzeros; where another sample confirms that its hubs save enough, all of them. O(nnz + cols)
-/// work, 8 bytes per column for a time. Waits. \param row_offsets, columns on the device \returns none where packing
-/// does not pay \throws CudaError, OutOfMemory
+/// work; 4 bytes per nonzero, and 5 per column for a time. Waits. \param row_offsets, columns on the device \returns
+/// none where packing does not pay \throws CudaError, OutOfMemory
 [[nodiscard]] HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets,
                                           std::span<const index_t> columns, const HubRules& rules,
                                           const Device& device);

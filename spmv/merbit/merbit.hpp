@@ -49,7 +49,7 @@ class InspectableMerbitKernel : public SpmvKernel<T> {
 /// What tests may force; by default everything is chosen for the matrix and the GPU.
 struct MerbitTuning {
   std::optional<MerbitLayout> layout;  ///< `rows` is replaced where some tile would have to be walked
-  std::optional<HubRules> hubs;        ///< for a layout that takes them
+  std::optional<HubRules> hubs;        ///< for a layout that takes them; a forced one has none else
 };
 
 /// If the options ask for a sigma or for 64-bit descriptors, the layout is `exact`; otherwise matrix and GPU decide

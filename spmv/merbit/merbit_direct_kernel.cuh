@@ -110,8 +110,8 @@ struct LoadedBatch {
     }
   }
 
-  [[nodiscard]] __device__ T sum(const Window& window, int first, int lane) const {
-    T total{0};
+  /// `total` and the products of the tile, added in an order that does not depend on the size of batches.
+  [[nodiscard]] __device__ T add_to(T total, const Window& window, int first, int lane) const {
 #pragma unroll
     for (int i = 0; i < Batch; ++i) {
 #pragma unroll
@@ -137,7 +137,7 @@ __device__ inline void multiply_tile(const MatrixArrays<V, Column>& a, const Til
     LoadedBatch<T, V, Column, Policy::width, Policy::batch> batch;
     batch.multiply(window, gather, first, lane);
     if (one_row) {
-      sum += batch.sum(window, first, lane);
+      sum = batch.add_to(sum, window, first, lane);
     } else {
       batch.stage(window, first, lane, staged);
     }

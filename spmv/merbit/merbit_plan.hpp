@@ -21,7 +21,7 @@ inline constexpr double crowd = 4096;
 struct PlannedTiles {
   MerbitLayout layout = MerbitLayout::scalar;
   std::string reason;       ///< of the layout, where a sample of the columns decided
-  double line_share = 0.0;  ///< of a sample
+  double line_share = 0.0;  ///< of a sample; 0 where the layout was forced
   SnappedTiles snapped;
   MerbitTiles exact;
   HubColumns hubs;

@@ -8,6 +8,7 @@
 #include "spmv/merbit/merbit_join_kernel.cuh"
 #include "tessera/error.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace tessera::cuda {
@@ -15,12 +16,6 @@ namespace tessera::cuda {
 namespace {
 
 constexpr int bulk_copy_capability = 90;
-
-/// Lines of x per nonzero, in a sample, from which hub columns are looked for.
-constexpr double hub_line_share = 0.2;
-
-/// Nonzeros per column, on average, from which they are.
-constexpr offset_t least_mean_uses = 4;
 
 /// Of the memory that is free, what codes may take.
 constexpr double most_code_share = 1.0 / 3.0;
@@ -83,23 +78,25 @@ PlannedTiles layout_for(const CsrView<T>& a, const SpmvOptions& options, bool bu
   return planned;
 }
 
-/// Whether hubs are worth looking for: where reads of x are scattered over more than the cache holds, products are
-/// many, and codes leave most of the memory to others.
+/// Bytes that codes may take: of the memory that is free a part, and what a limit leaves beside matrix and tiles.
 template <class T>
-bool may_gain_by_hubs(const CsrView<T>& a, const SpmvOptions& options, const HubRules& rules, double line_share) {
-  return options.expected_applications >= applications_worth_hubs && line_share >= hub_line_share &&
-         a.nnz() >= least_mean_uses * a.cols &&
-         static_cast<double>(a.cols) >= rules.cached_lines * rules.line_entries &&
-         most_code_share * static_cast<double>(available_bytes(options.device)) >=
-             static_cast<double>(a.nnz()) * sizeof(index_t);
+double code_room(const CsrView<T>& a, const SpmvOptions& options) {
+  const double room = most_code_share * static_cast<double>(available_bytes(options.device));
+  if (options.memory_limit_bytes == 0) return room;
+  constexpr double tile_bytes = 0.4;
+  const double held = static_cast<double>(a.nnz()) * (sizeof(index_t) + value_bytes_of(a, options) + tile_bytes) +
+                      static_cast<double>(a.rows) * sizeof(offset_t);
+  return std::min(room, static_cast<double>(options.memory_limit_bytes) - held);
 }
 
+/// None where they do not pay, where no sample was taken, or where memory gives out.
 template <class T>
 HubColumns hubs_of(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning, double line_share) try {
   if (tuning.hubs) return find_hub_columns(a.cols, a.row_offsets, a.columns, *tuning.hubs, options.device);
   const std::int64_t cache = second_level_cache_bytes(options.device);
   const HubRules rules = hub_rules(a.nnz(), sizeof(T), value_bytes_of(a, options), cache);
-  if (!may_gain_by_hubs(a, options, rules, line_share)) return {};
+  const HubTraits traits{a.cols, a.nnz(), line_share, options.expected_applications, code_room(a, options)};
+  if (!may_gain_by_hubs(traits, rules)) return {};
   return find_hub_columns(a.cols, a.row_offsets, a.columns, rules, options.device);
 } catch (const OutOfMemory&) {
   return {};

@@ -196,7 +196,7 @@ TEST_F(HubColumnsCuda, TwoSamplesHaveToPromiseGain) {
   ASSERT_EQ(found.hubs.size(), 400U);
   expect_codes(everywhere, found);
   EXPECT_TRUE(hubs_of([](index_t) { return false; }).hubs.empty());
-  EXPECT_FALSE(hubs_of([](index_t strip) { return strip % 8 == 0 || strip % 2 == 0; }).hubs.empty());
+  EXPECT_FALSE(hubs_of([](index_t strip) { return strip % 2 == 0; }).hubs.empty());
   EXPECT_TRUE(hubs_of([](index_t strip) { return strip % 16 != 0; }).hubs.empty()) << "not in the first sample";
   EXPECT_TRUE(hubs_of([](index_t strip) { return strip % 16 != 8; }).hubs.empty()) << "not in the second";
 }
@@ -212,11 +212,24 @@ Csr<T> with_storage(const Csr<double>& matrix, ValueStorage storage) {
                 Array<T>::copy_of(values));
 }
 
+/// Rows longer than several tiles behind those of graph().
+Csr<double> graph_with_long_rows(index_t rows, index_t cols) {
+  const Csr<double> first = graph(rows, cols, 300, 13);
+  std::vector<offset_t> offsets(first.row_offsets().begin(), first.row_offsets().end());
+  std::vector<index_t> columns(first.columns().begin(), first.columns().end());
+  for (const index_t length : {700, 3000, 4999}) {
+    for (index_t k = 0; k < length; ++k) columns.push_back(static_cast<index_t>(std::int64_t{k} * cols / length));
+    offsets.push_back(std::ssize(columns));
+  }
+  return Csr<double>::pattern(rows + 3, cols, Array<offset_t>::copy_of(std::span<const offset_t>(offsets)),
+                              Array<index_t>::copy_of(std::span<const index_t>(columns)));
+}
+
 /// The same bits with hubs and without them, in every layout that takes them.
 template <class T>
 void expect_same_bits(ValueStorage storage, bool fp32_values = false) {
   using enum cuda::MerbitLayout;
-  const Csr<double> structure = graph(testing::repetitions(20000, 3000), 5000, 300, 13);
+  const Csr<double> structure = graph_with_long_rows(testing::repetitions(20000, 3000), 5000);
   for (const cuda::MerbitLayout layout : {scalar, columns, local_columns}) {
     if (layout != scalar && storage == ValueStorage::weighted) continue;
     testing::MerbitCudaCase forced{"", layout};
@@ -231,7 +244,8 @@ void expect_same_bits(ValueStorage storage, bool fp32_values = false) {
     const auto x = testing::random_vector<T>(structure.cols(), 1);
     const auto y = testing::random_vector<T>(structure.rows(), 2);
     EXPECT_EQ(packed.apply(T{1}, x, T{0}, y), plain.apply(T{1}, x, T{0}, y));
-    EXPECT_EQ(packed.apply(T{-2}, x, T{3}, y), plain.apply(T{-2}, x, T{3}, y));
+    const auto other = testing::random_vector<T>(structure.cols(), 3);
+    EXPECT_EQ(packed.apply(T{-2}, other, T{3}, y), plain.apply(T{-2}, other, T{3}, y));
     const auto [product, dots] = packed.apply_and_dot(x, y);
     const auto [expected, expected_dots] = plain.apply_and_dot(x, y);
     EXPECT_EQ(product, expected);

@@ -122,6 +122,11 @@ TEST(HubColumns, MissesAreThoseOfACacheThatDropsTheLeastRecentlyUsed) {
     }
   }
   EXPECT_EQ(predicted_misses(zipf_uses(100, 50, 0.5), 10.0, 110.0), 0.0) << "all lines fit";
+  // Lines that are used once per product, more than fit: hardly any is left when its turn comes again.
+  const std::vector<unsigned> once(1000, 1);
+  const auto simulated = static_cast<double>(simulated_misses(once, 0, 700));
+  EXPECT_GT(simulated, 400.0);
+  EXPECT_NEAR(predicted_misses(once, 0.0, 700.0), 300.0, 1.0) << "at random: e^-t of them, where 1 - e^-t are kept";
 }
 
 /// Lines of eight columns of a matrix, hubs packed into lines of their own.
@@ -155,6 +160,15 @@ TEST(HubColumns, SaveWhereAFewColumnsHaveMostUses) {
   EXPECT_EQ(even.hubs.count, 0) << "more than fit have equally many uses";
   EXPECT_EQ(even.saved, 0.0);
 
+  // One in 16 of all uses, each for 16.
+  std::vector<unsigned> sampled = uses;
+  for (unsigned& n : sampled) n /= 16;
+  MostUsed same = skewed.hubs;
+  same.uses /= 16;
+  std::vector<unsigned> lines(cols / 8);
+  for (std::size_t c = 0; c < cols; ++c) lines[c / 8] += sampled[c];
+  EXPECT_NEAR(saved_bytes(counts_of(lines), same, rules, 16) / skewed.saved, 1.0, 0.25);
+
   HubRules large = rules;
   large.cached_lines = cols;
   EXPECT_LT(promise_of(uses, large).saved, 0.0) << "all of x and of the matrix fits the cache, and packing costs";
@@ -172,6 +186,25 @@ TEST(HubColumns, RulesFollowTheCache) {
   EXPECT_EQ(floats.line_entries, 16);
   EXPECT_NEAR(static_cast<double>(floats.most), 2.0 * static_cast<double>(doubles.most), 2.0);
   EXPECT_NEAR(floats.streamed_lines * memory_line_bytes, 4e6, 1.0);
+}
+
+/// Columns, nonzeros and lines per nonzero of the generated families at full size, on a GPU with 50 MB of cache.
+TEST(HubColumns, AreLookedForInLargeScatteredMatrices) {
+  constexpr std::int64_t cache = 50 * 1024 * 1024;
+  const auto looks = [](index_t cols, offset_t nnz, double share, std::size_t bytes, std::int64_t products = 1000,
+                        double room = 1e10) {
+    return may_gain_by_hubs({cols, nnz, share, products, room}, hub_rules(nnz, bytes, 8.0, cache));
+  };
+  EXPECT_TRUE(looks(15'000'000, 231'973'930, 0.48, 8)) << "web";
+  EXPECT_TRUE(looks(15'000'000, 231'973'930, 0.36, 4)) << "web";
+  EXPECT_TRUE(looks(4'194'304, 65'243'493, 1.0, 8)) << "rmat";
+  EXPECT_FALSE(looks(4'194'304, 65'243'493, 0.99, 4)) << "rmat: the cache holds x";
+  EXPECT_FALSE(looks(2'000'000, 48'200'000, 0.69, 8)) << "rowskew: the cache holds x";
+  EXPECT_FALSE(looks(55'000'000, 117'153'018, 1.0, 8)) << "kmer: two nonzeros per column";
+  EXPECT_FALSE(looks(30'000'000, 62'998'636, 0.23, 8)) << "mawi: two nonzeros per column";
+  EXPECT_FALSE(looks(25'000'000, 124'980'000, 0.06, 8)) << "lap2d: near columns";
+  EXPECT_FALSE(looks(15'000'000, 231'973'930, 0.48, 8, applications_worth_hubs - 1)) << "few products";
+  EXPECT_FALSE(looks(15'000'000, 231'973'930, 0.48, 8, 1000, 4.0 * 231'973'929)) << "no room for codes";
 }
 
 TEST(HubColumns, FarIsFromTheDiagonalOfAnyShape) {
