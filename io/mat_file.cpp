@@ -57,6 +57,18 @@ using Variable = std::unique_ptr<matvar_t, FreeVariable>;
   throw InvalidMatrix(fmt::format("{}: values of the type {} of matio are not read", name, static_cast<int>(type)));
 }
 
+/// The field of a structure, or null. Of a damaged one matio knows the number of fields and not their names, which it
+/// then compares.
+[[nodiscard]] matvar_t* field_of(matvar_t* variable, const char* name) {
+  if (variable->class_type != MAT_C_STRUCT || variable->data == nullptr) return nullptr;
+  const unsigned count = matio().field_count(variable);
+  const char* const* const names = matio().field_names(variable);
+  if (names == nullptr || std::any_of(names, names + count, [](const char* each) { return each == nullptr; })) {
+    return nullptr;
+  }
+  return matio().field(variable, name, 0);
+}
+
 /// A variable of the file, with its data.
 class MatReader {
  public:
@@ -71,9 +83,7 @@ class MatReader {
     if (root_ == nullptr) refuse_name(wanted);
     found_ = root_.get();
     if (dot != std::string::npos) {
-      found_ = root_->class_type == MAT_C_STRUCT && root_->data != nullptr
-                   ? matio().field(root_.get(), wanted.c_str() + dot + 1, 0)
-                   : nullptr;
+      found_ = field_of(root_.get(), wanted.c_str() + dot + 1);
       if (found_ == nullptr) refuse_name(wanted);
     }
     check_variable(wanted);
@@ -105,7 +115,7 @@ class MatReader {
     while (Variable next{matio().next(mat_.get())}) {
       const std::string name = next->name == nullptr ? "" : next->name;
       const char* field = wants_sparse ? "A" : "b";
-      if (next->class_type == MAT_C_STRUCT && next->data != nullptr && matio().field(next.get(), field, 0) != nullptr) {
+      if (field_of(next.get(), field) != nullptr) {
         fitting.push_back(name + "." + field);
       } else if (is_wanted(*next, wants_sparse)) {
         fitting.push_back(name);

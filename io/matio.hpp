@@ -19,6 +19,10 @@ struct Matio {
   decltype(&::Mat_VarReadNextInfo) next = library.function<decltype(&::Mat_VarReadNextInfo)>("Mat_VarReadNextInfo");
   decltype(&::Mat_VarGetStructFieldByName) field =
       library.function<decltype(&::Mat_VarGetStructFieldByName)>("Mat_VarGetStructFieldByName");
+  decltype(&::Mat_VarGetNumberOfFields) field_count =
+      library.function<decltype(&::Mat_VarGetNumberOfFields)>("Mat_VarGetNumberOfFields");
+  decltype(&::Mat_VarGetStructFieldnames) field_names =
+      library.function<decltype(&::Mat_VarGetStructFieldnames)>("Mat_VarGetStructFieldnames");
   decltype(&::Mat_VarFree) free = library.function<decltype(&::Mat_VarFree)>("Mat_VarFree");
 };
 
