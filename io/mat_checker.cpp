@@ -112,6 +112,7 @@ class MatChecker {
     bool is_complex = false;
     bool is_logical = false;
     bool holds_values = false;
+    bool has_small_fourth = false;  ///< element of 4 bytes in its tag: the length of names of a structure
   };
 
   /// \param at of the variable in the file, for messages
@@ -130,10 +131,21 @@ class MatChecker {
       const std::string_view data = content.substr(data_at, size);
       const std::int64_t type = is_small ? first & 0xffffU : first;
       if (type == matrix_type) check_matrix(data, at, depth + 1);
+      check_fixed_size(number, type, is_small, size, at, claims);
       take_claim(number, type, data, at, claims);
       begin = is_small ? begin + tag_bytes : data_at + (size + 7) / 8 * 8;
     }
     if (number > 0) check_claims(claims, at);
+  }
+
+  /// matio takes flags, and the length of the names of a structure, from where they stand in files of MATLAB, whatever
+  /// size their tags have.
+  void check_fixed_size(std::size_t number, std::int64_t type, bool is_small, std::size_t size, std::size_t at,
+                        Claims& claims) const {
+    if (number == 0 && (type != MAT_T_UINT32 || is_small || size != 8)) {
+      fail(at, fmt::format("expected 8 bytes of flags of the variable, found {} of type {}", size, type));
+    }
+    if (number == 3) claims.has_small_fourth = is_small && size == 4;
   }
 
   void take_claim(std::size_t number, std::int64_t type, std::string_view data, std::size_t at, Claims& claims) const {
@@ -197,6 +209,9 @@ class MatChecker {
     if (c == MAT_C_STRUCT && (__builtin_mul_overflow(claims.values, claims.fields, &parts) || parts != claims.nested ||
                               (claims.fields == 0 && claims.values > 1))) {
       refuse(claims.values, "structures");
+    }
+    if (c == MAT_C_STRUCT && claims.elements > 3 && !claims.has_small_fourth) {
+      fail(at, "expected 4 bytes for the length of names of the structure");
     }
     if (c < MAT_C_CELL || c > MAT_C_UINT64 || c == MAT_C_OBJECT)
       fail(at, fmt::format("variables of class {} are not read", c));

@@ -138,6 +138,17 @@ TEST(MatlabFiles, SparseVariables) {
   }
 }
 
+/// Else matio reads what follows at another place.
+TEST(MatlabFiles, FlagsOfAnotherSizeAreRefused) {
+  if (!reads("matlab")) GTEST_SKIP() << "built without matio";
+  std::string flags = mat({MatVariable{}});
+  flags[140] = 16;
+  EXPECT_EQ(refusal(flags), "A: byte 128: expected 8 bytes of flags of the variable, found 16 of type 6");
+  flags[140] = 8;
+  flags[136] = 5;
+  EXPECT_EQ(refusal(flags), "A: byte 128: expected 8 bytes of flags of the variable, found 8 of type 5");
+}
+
 /// As MATLAB and SciPy write them.
 TEST(MatlabFiles, LogicalAndEmptySparseVariables) {
   if (!reads("matlab")) GTEST_SKIP() << "built without matio";
