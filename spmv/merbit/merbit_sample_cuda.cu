@@ -1,5 +1,5 @@
 /// \file
-/// What the layout of MERBIT is chosen by: a sample of columns, and the size of the cache.
+/// The sample of columns that the layout of MERBIT is chosen by, and the size of the second-level cache.
 #include "core/cuda/launch.cuh"
 #include "spmv/merbit/merbit_tuning.hpp"
 #include "tessera/array.hpp"
