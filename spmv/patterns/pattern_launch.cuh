@@ -56,12 +56,20 @@ void with_chunk(int width, Function&& function) {
 
 /// The same for uniform rows: three chunks of long lists, as those of 27 points are, have a kernel of their own,
 /// without a branch between them.
-template <int Terms, bool Exact, bool Loop, class Function>
-void with_uniform_chunk(PatternChunk<Terms, Exact, Loop> chunk, int length, Function&& function) {
+template <class T, class Values, int Terms, bool Exact, bool Loop, class Function>
+void with_uniform_chunk(PatternChunk<Terms, Exact, Loop> /*chunk*/, int length, Function&& function) {
+  constexpr int parts = std::is_same_v<Values, HalfValues<T>> ? half_parts(Terms, sizeof(T)) : 1;
   if constexpr (Loop) {
-    if (length > 2 * Terms && length <= 3 * Terms) return function(PatternChunk<Terms, Exact, Loop, 3>{});
+    if (length > 2 * Terms && length <= 3 * Terms) return function(PatternChunk<Terms, Exact, Loop, 3, parts>{});
   }
-  function(chunk);
+  function(PatternChunk<Terms, Exact, Loop, 0, parts>{});
+}
+
+/// In how many parts the kernel of uniform rows takes a slice.
+template <class T>
+[[nodiscard]] unsigned parts_of_slices(const PatternOperand<T>& operand) noexcept {
+  const bool is_half = operand.uniform != nullptr && operand.half_places != nullptr && operand.values != nullptr;
+  return is_half ? half_parts(pattern_chunk(operand.width), sizeof(T)) : 1;
 }
 
 /// Slices are prefetched a block per multiprocessor ahead: four were slower, two no faster (H200, CG on 5 points).
@@ -84,8 +92,9 @@ template <class T>
 template <class T>
 std::int64_t pattern_blocks(const PatternOperand<T>& operand) noexcept {
   const PatternRows rows = pattern_rows(operand);
-  const SliceOrder order = operand.uniform != nullptr ? operand.uniform->order : SliceOrder{};
-  return std::int64_t{rows.exception_blocks} + order.blocks(rows.slices);
+  const unsigned parts = parts_of_slices(operand);
+  const SliceOrder order = operand.uniform != nullptr ? operand.uniform->order.in_parts(parts) : SliceOrder{};
+  return std::int64_t{rows.exception_blocks} + order.blocks(rows.slices * parts);
 }
 
 /// function(chunk, values) with the types that the operand asks for.
@@ -145,10 +154,15 @@ void enqueue_pattern_product(const Context& context, const PatternOperand<T>& op
         Grid grid{static_cast<unsigned>(pattern_blocks(operand)), pattern_threads};
         if constexpr (suits_uniform_rows<Values>) {
           if (operand.uniform != nullptr) {
-            return with_uniform_chunk(chunk, operand.uniform->length, [&](auto uniform_chunk) {
+            return with_uniform_chunk<T, Values>(chunk, operand.uniform->length, [&](auto uniform_chunk) {
+              constexpr unsigned parts = decltype(uniform_chunk)::parts;
+              PatternRows rows_in_parts = rows;
+              rows_in_parts.slices *= parts;
+              RowStencil<T> list = *operand.uniform;
+              list.order = list.order.in_parts(parts);
               launch("product by row patterns", context, grid,
-                     uniform_rows_kernel<decltype(uniform_chunk), Values, Terms, T>, rows, values, *operand.uniform,
-                     terms, a.row_offsets.data(), out);
+                     uniform_rows_kernel<decltype(uniform_chunk), Values, Terms, T>, rows_in_parts, values, list, terms,
+                     a.row_offsets.data(), out);
             });
           }
         }

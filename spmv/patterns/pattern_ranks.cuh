@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(pattern_threads, pattern_min_blocks_without_va
     auto* const table = reinterpret_cast<index_t*>(dynamic_shared_memory());
     const unsigned slice = (blockIdx.x - p.exception_blocks) * pattern_rank_warps + threadIdx.x / warp_size;
     RowsOfLane<R> own;
-    if (slice < p.slices) load_codes<R>(p, slice, own.code);
+    if (slice < p.slices) load_codes(p, slice, own.code);
     for (int i = static_cast<int>(threadIdx.x); i < p.places(); i += pattern_threads) table[i] = __ldg(p.table + i);
     __syncthreads();
     if (slice < p.slices) {

@@ -44,16 +44,20 @@ struct RowsOfLane {
   index_t origin[R];  ///< added to relative columns; 0 where there are none, so that a load is safe
 };
 
-/// The codes of R rows by one load.
-template <int R>
+/// The codes of R rows by one load. \tparam Parts in which a warp takes the rows of a slice \param slice part of a slice
+template <int Parts = 1, int R>
 __device__ void load_codes(const PatternRows& p, unsigned slice, int (&code)[R]) {
-  static_assert(R == 2 || R == 4);
-  const std::uint8_t* const from = p.codes + std::size_t{slice} * (warp_size * R) + threadIdx.x % warp_size * R;
+  static_assert(R == 1 || R == 2 || R == 4);
+  constexpr unsigned of_lane = R * Parts;
+  const std::uint8_t* const from = p.codes + std::size_t{slice / Parts} * (warp_size * of_lane) +
+                                   threadIdx.x % warp_size * of_lane + slice % Parts * R;
   std::uint32_t all = 0;
   if constexpr (R == 4) {
     all = __ldcs(reinterpret_cast<const std::uint32_t*>(from));
-  } else {
+  } else if constexpr (R == 2) {
     all = __ldcs(reinterpret_cast<const std::uint16_t*>(from));
+  } else {
+    all = __ldcs(from);
   }
 #pragma unroll
   for (int r = 0; r < R; ++r) code[r] = static_cast<int>(all >> (8 * r) & 0xffu);
@@ -246,14 +250,16 @@ template <int R>
 }
 
 /// How the entries of rows are taken. \tparam Terms at once \tparam Exact whether the width is that number \tparam Loop
-/// whether lists may be longer \tparam UniformChunks of the list of uniform rows; 0: any number
-template <int Terms, bool Exact, bool Loop, int UniformChunks = 0>
+/// whether lists may be longer \tparam UniformChunks of the list of uniform rows; 0: any number \tparam Parts in which
+/// a warp takes the rows of a slice, as if they were slices; more than one for uniform rows alone
+template <int Terms, bool Exact, bool Loop, int UniformChunks = 0, int Parts = 1>
 struct PatternChunk {
   static constexpr int terms = Terms;
   static constexpr bool exact = Exact;
   static constexpr bool loop = Loop;
   static constexpr int uniform_chunks = UniformChunks;
-  static constexpr int rows = pattern_rows_per_lane(Terms);
+  static constexpr int parts = Parts;
+  static constexpr int rows = pattern_rows_per_lane(Terms) / Parts;
 };
 
 template <class Chunk, class Values, class T>
@@ -321,7 +327,7 @@ __global__ void __launch_bounds__(pattern_threads, Values::min_blocks)
     const unsigned slice = (blockIdx.x - p.exception_blocks) * (pattern_threads / warp_size) + threadIdx.x / warp_size;
     // Codes are under way while the table is shared.
     RowsOfLane<Chunk::rows> own;
-    if (slice < p.slices) load_codes<Chunk::rows>(p, slice, own.code);
+    if (slice < p.slices) load_codes(p, slice, own.code);
     const Values own_values = share_table(p, values, p.table, table, shared + shared_columns_bytes(p.places()));
     if (slice < p.slices) multiply_slice<Chunk>(p, table, own_values, terms.x, out, slice, own, dots);
   }

@@ -169,7 +169,7 @@ template <class Chunk, class Step, class T>
 __device__ void step_slice(const PatternRows& p, const T* values, const Step& step, unsigned slice, CgSums& sums) {
   constexpr int R = Chunk::rows;
   RowsOfLane<R> own;
-  load_codes<R>(p, slice, own.code);
+  load_codes(p, slice, own.code);
   look_up<R>(p, p.table, slice, own);
   const auto gather = step.gather(0);
 #pragma unroll

@@ -157,19 +157,19 @@ template <class Chunk, int R, class Weights, class T, class Gather>
   std::uint32_t bits = 0;
   if (has_bits) {
     // One sector of them serves 256 slices, so that they come from the second-level cache.
-    bits = __ldg(list.uniform_slices + slice / 32);
+    bits = __ldg(list.uniform_slices + slice / Chunk::parts / 32);
   } else {
-    load_codes<R>(p, slice, code);
+    load_codes<Chunk::parts>(p, slice, code);
   }
   LoadedTerms<Chunk::terms, R, Weights, T> loaded;
   loaded.template load<0>(list, weights, gather);
-  if ((bits >> slice % 32 & 1u) != 0) {
+  if ((bits >> slice / Chunk::parts % 32 & 1u) != 0) {
 #pragma unroll
     for (int r = 0; r < R; ++r) code[r] = 0;
     add_terms_from<Chunk, 0>(loaded, list, weights, gather, EveryTerm{list.length}, sums);
     return true;
   }
-  if (has_bits) load_codes<R>(p, slice, code);
+  if (has_bits) load_codes<Chunk::parts>(p, slice, code);
   using Word = std::conditional_t<Chunk::loop, TermMask, std::uint32_t>;
   MaskedTerms<Word, R> own;
   TermMask all = is_sub_list;
@@ -216,7 +216,7 @@ template <class Chunk, class Values, class T>
       prefetch_slice<R>(list, weights_at(values, row), base_at(x, row));
     }
   }
-  if (!list.interior.has(slice)) return false;
+  if (!list.interior.has(slice / Chunk::parts)) return false;
   const auto first = static_cast<index_t>(slice * (warp_size * R) + threadIdx.x % warp_size);
   int code[R];
   T sums[R] = {};
@@ -234,6 +234,7 @@ inline constexpr int min_blocks_of = [] {
   using Weights = decltype(weights_at(std::declval<const Values&>(), index_t{0}));
   constexpr std::size_t of_term =
       sizeof(T) + (are_loaded<Weights> ? sizeof(typename LoadedValue<Weights, T>::type) : 0);
+  if (Chunk::rows == 1) return uniform_min_blocks_of_one_row;
   return uniform_min_blocks(of_term * Chunk::terms * Chunk::rows, are_loaded<Weights>);
 }();
 
@@ -252,7 +253,7 @@ __global__ void __launch_bounds__(pattern_threads, min_blocks_of<Chunk, Values, 
     if (slice < p.slices && !multiply_uniform_slice<Chunk>(p, list, values, terms.x, out, slice, dots)) {
       // Codes once more, since no register held them.
       RowsOfLane<Chunk::rows> own;
-      load_codes<Chunk::rows>(p, slice, own.code);
+      load_codes<Chunk::parts>(p, slice, own.code);
       multiply_slice<Chunk>(p, p.table, values, terms.x, out, slice, own, dots);
     }
   }

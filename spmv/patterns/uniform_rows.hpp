@@ -43,6 +43,10 @@ struct SliceOrder {
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr unsigned ahead(unsigned later) const noexcept {
     return later < pitch ? later : (later + pitch - 1) / pitch * pitch * warps;
   }
+  /// The same distances where slices are taken in parts, as if those were slices.
+  [[nodiscard]] constexpr SliceOrder in_parts(unsigned parts) const noexcept {
+    return pitch == 1 ? *this : SliceOrder(pitch * parts);
+  }
 
  private:
   /// block / pitch by multiplication with the inverse (Granlund and Montgomery): every warp waits for it before its
