@@ -99,6 +99,12 @@ TEST(PatternsTuning, BytesPerNonzero) {
   EXPECT_DOUBLE_EQ(pattern_bytes_per_nonzero(0, 4), 0.25);
   EXPECT_EQ(cuda::pattern_rows_per_lane(5), 4);
   EXPECT_EQ(cuda::pattern_rows_per_lane(6), 2);
+  // Of a slice whose lanes have four rows, or two.
+  EXPECT_EQ(cuda::half_parts(4, sizeof(double)), 2);
+  EXPECT_EQ(cuda::half_parts(5, sizeof(double)), 1);
+  EXPECT_EQ(cuda::half_parts(7, sizeof(double)), 1);
+  EXPECT_EQ(cuda::half_parts(9, sizeof(double)), 2);
+  EXPECT_EQ(cuda::half_parts(9, sizeof(float)), 1);
   // A table fits into the shared memory that every block has.
   EXPECT_LE(most_pattern_places * 4, 48 * 1024);
   EXPECT_LE(most_template_places * 12, 48 * 1024);

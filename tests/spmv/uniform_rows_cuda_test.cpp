@@ -256,7 +256,10 @@ TEST(InteriorSlices, HaveAllTermsOfAllRows) {
 /// A symmetric half whose values are taken at the places of the list: products, and the bits of values in full.
 TYPED_TEST(CudaUniformRows, OfAHalfMultiplyAsValuesInFullDo) {
   for (const std::vector<index_t>& list :
-       std::vector<std::vector<index_t>>{{-40, -1, 0, 1, 40}, {-1030, -3, 3, 1030}, {-700, -40, -1, 0, 1, 40, 700}}) {
+       std::vector<std::vector<index_t>>{{-40, -1, 0, 1, 40},
+                                         {-1030, -3, 3, 1030},
+                                         {-700, -40, -1, 0, 1, 40, 700},
+                                         {-701, -700, -699, -1, 0, 1, 699, 700, 701}}) {
     const index_t rows = 33000;
     RepeatingRows spec{rows, rows, {list}, {}, {}};
     spec.seed = 7;
@@ -348,6 +351,17 @@ TEST(SliceOrder, TakesEverySliceOnce) {
       EXPECT_EQ(std::count(taken.begin(), taken.end(), 1), slices) << pitch;
     }
   }
+}
+
+/// Taken in parts, slices keep their distances: part p of a slice is where the slice was.
+TEST(SliceOrder, InPartsKeepsDistances) {
+  const cuda::SliceOrder order(39);
+  const cuda::SliceOrder parts = order.in_parts(2);
+  EXPECT_EQ(parts.slice(0, 3), 2 * order.slice(0, 3));
+  EXPECT_EQ(parts.slice(1, 3), 2 * order.slice(0, 3) + 1);
+  EXPECT_EQ(parts.slice(78, 3), 2 * order.slice(39, 3));
+  EXPECT_EQ(parts.blocks(2000), order.blocks(1000) * 2);
+  EXPECT_EQ(cuda::SliceOrder{}.in_parts(2).pitch, 1U);
 }
 
 TEST(SliceOrder, FollowsTheFurthestColumn) {
