@@ -18,8 +18,9 @@
 
 namespace tessera::cuda {
 
-/// Products from which the search for hubs and the codes pay.
+/// Products from which the search for hubs and the codes pay: with values, and without.
 inline constexpr std::int64_t applications_worth_hubs = 300;
+inline constexpr std::int64_t applications_worth_hubs_of_pattern = 100;
 
 /// Bytes of x that come from memory together.
 inline constexpr int memory_line_bytes = 64;
@@ -37,6 +38,8 @@ struct HubRules {
   std::uint64_t least_uses = 0;  ///< far nonzeros per hub, at least 1
   index_t near = 0;              ///< columns up to so far from the diagonal are read as they are: caches hold them
   double least_saved = 0.0;      ///< bytes per product from which packing pays
+  std::int64_t most_staged = 0;  ///< hubs that fit the shared memory of a block; 0: the kernel stages none
+  double least_staged_share = 0.0;  ///< of the nonzeros, from which staging hubs pays
 
   /// Whether a column is no neighbour of the diagonal. \param diagonal column
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_far(index_t column, index_t diagonal) const noexcept {
@@ -62,6 +65,7 @@ struct HubTraits {
   double line_share = 0.0;  ///< distinct lines of x per nonzero in a sample: GatherSample::line_share()
   std::int64_t products = 0;
   double code_room = 0.0;  ///< bytes that codes may take
+  bool pattern = false;
 };
 
 /// Whether hubs are worth looking for: where reads of x are scattered over more than the cache holds, columns have
@@ -104,24 +108,33 @@ struct UsedLines {
 [[nodiscard]] double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules,
                                  std::int64_t one_in);
 
+/// What products do with hubs.
+enum class HubUse { none, packed, staged };
+
 /// The hubs as kernels see them.
 struct HubArrays {
   const index_t* codes = nullptr;    ///< per nonzero; null: no column is a hub
-  const index_t* columns = nullptr;  ///< of the hubs, ascending
+  const index_t* columns = nullptr;  ///< of the hubs: ascending, the staged ones behind the others
   index_t count = 0;
+  index_t staged = 0;  ///< the last ones, which have most uses
+
+  [[nodiscard]] HubUse use() const noexcept {
+    return count == 0 ? HubUse::none : staged > 0 ? HubUse::staged : HubUse::packed;
+  }
 };
 
 /// The hubs of a matrix, on a device.
 struct HubColumns {
   Array<index_t> codes;    ///< per nonzero
-  Array<index_t> columns;  ///< of the hubs, ascending
+  Array<index_t> columns;  ///< of the hubs: ascending, the staged ones behind the others
+  index_t staged = 0;
   std::uint64_t uses = 0;  ///< nonzeros with the code of a hub
 
   [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return codes.bytes() + columns.bytes(); }
   [[nodiscard]] HubArrays arrays() const noexcept {
     if (empty()) return {};
-    return {codes.data(), columns.data(), static_cast<index_t>(columns.size())};
+    return {codes.data(), columns.data(), static_cast<index_t>(columns.size()), staged};
   }
 };
 
@@ -129,7 +142,7 @@ struct HubColumns {
 [[nodiscard]] std::string describe_hubs(const HubColumns& hubs);
 
 /// Counts a sample of the nonzeros; where another sample confirms that its hubs save enough, all of them. O(nnz + cols)
-/// work; 4 bytes per nonzero, and 5 per column for a time. Waits. \param row_offsets, columns on the device \returns
+/// work; 4 bytes per nonzero, and 5 per column and 12 per hub for a time. Waits. \param row_offsets, columns on the device \returns
 /// none where packing does not pay \throws CudaError, OutOfMemory
 [[nodiscard]] HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets,
                                           std::span<const index_t> columns, const HubRules& rules,

@@ -9,6 +9,7 @@
 #include "core/partition_point.hpp"
 
 #include <cstdint>
+#include <utility>
 
 namespace tessera::cuda {
 
@@ -184,10 +185,29 @@ __global__ void __launch_bounds__(column_threads)
   if (column % warp_size == 0) words[column / warp_size].before = word.before;
 }
 
-/// Writes the code of every nonzero. \param coded how many are those of hubs
+/// Marks the hubs that are staged. \param uses of columns
+__global__ void __launch_bounds__(column_threads)
+    mark_staged_kernel(const unsigned* uses, const index_t* hubs, index_t count, std::uint64_t least_uses,
+                       offset_t* staged) {
+  const auto h = static_cast<index_t>(blockIdx.x * column_threads + threadIdx.x);
+  if (h < count) staged[h] = uses[hubs[h]] >= least_uses ? 1 : 0;
+}
+
+/// Brings staged hubs behind the others. \param places of the hubs in the new order
+__global__ void __launch_bounds__(column_threads)
+    order_hubs_kernel(const unsigned* uses, const index_t* hubs, index_t count, std::uint64_t least_uses,
+                      const offset_t* staged_before, index_t staged, index_t* places, index_t* ordered) {
+  const auto h = static_cast<index_t>(blockIdx.x * column_threads + threadIdx.x);
+  if (h >= count) return;
+  const auto before = static_cast<index_t>(staged_before[h]);
+  places[h] = uses[hubs[h]] >= least_uses ? count - staged + before : h - before;
+  ordered[places[h]] = hubs[h];
+}
+
+/// Writes the code of every nonzero. \param places of the hubs, or null where they are in the order of columns \param coded how many are those of hubs
 __global__ void __launch_bounds__(strip_threads)
-    code_nonzeros_kernel(Strips strips, HubRules rules, const HubWord* words, index_t hubs, index_t* codes,
-                         unsigned long long* coded) {
+    code_nonzeros_kernel(Strips strips, HubRules rules, const HubWord* words, const index_t* places, index_t hubs,
+                         index_t* codes, unsigned long long* coded) {
   const std::int64_t strip = strip_of_warp({});
   if (strip >= strips.count()) return;
   unsigned mine = 0;
@@ -197,7 +217,8 @@ __global__ void __launch_bounds__(strip_threads)
     if (is_far) {
       const HubWord word = words[column / warp_size];
       if (word.has(column)) {
-        code = code_of_hub(word.number(column), hubs);
+        const index_t number = word.number(column);
+        code = code_of_hub(places != nullptr ? __ldg(places + number) : number, hubs);
         ++mine;
       }
     }
@@ -206,6 +227,12 @@ __global__ void __launch_bounds__(strip_threads)
   const unsigned of_warp = __reduce_add_sync(full_warp, mine);
   if (threadIdx.x % warp_size == 0 && of_warp != 0) atomicAdd(coded, static_cast<unsigned long long>(of_warp));
 }
+
+/// Which columns are hubs, and which of those are staged.
+struct ChosenHubs {
+  MostUsed all;
+  MostUsed staged;
+};
 
 /// The search, by its passes.
 class HubSearch {
@@ -245,32 +272,53 @@ class HubSearch {
   }
 
   /// \returns none where they do not save enough
-  [[nodiscard]] MostUsed choose(const Array<unsigned>& uses) const {
+  [[nodiscard]] ChosenHubs choose(const Array<unsigned>& uses) const {
     const UseHistograms found = histograms(uses);
-    const MostUsed hubs = most_used(found.columns, rules_.most, rules_.least_uses);
-    return saved_bytes(found.lines, hubs, rules_, 1) >= rules_.least_saved ? hubs : MostUsed{};
+    ChosenHubs hubs{most_used(found.columns, rules_.most, rules_.least_uses), {}};
+    if (saved_bytes(found.lines, hubs.all, rules_, 1) < rules_.least_saved) return {};
+    const MostUsed staged = most_used(found.columns, rules_.most_staged, hubs.all.least_uses);
+    const double share = static_cast<double>(staged.uses) / static_cast<double>(strips_.nnz);
+    if (staged.count > 0 && share >= rules_.least_staged_share) hubs.staged = staged;
+    return hubs;
   }
 
-  [[nodiscard]] HubColumns code(const Array<unsigned>& uses, const MostUsed& chosen) const {
+  [[nodiscard]] HubColumns code(const Array<unsigned>& uses, const ChosenHubs& chosen) const {
     const std::int64_t word_count = (std::int64_t{strips_.cols} + warp_size - 1) / warp_size;
     const Grid grid{blocks_for(strips_.cols, column_threads), column_threads};
     Array<HubWord> words(word_count, Init::none, device_);
     Array<offset_t> hubs_before(word_count, Init::none, device_);
-    launch("marking hubs", context_, grid, mark_hubs_kernel, uses.data(), strips_.cols, chosen.least_uses, words.data(),
-           hubs_before.data());
+    launch("marking hubs", context_, grid, mark_hubs_kernel, uses.data(), strips_.cols, chosen.all.least_uses,
+           words.data(), hubs_before.data());
     HubColumns hubs;
     hubs.columns = Array<index_t>(exclusive_sum(device_, hubs_before.span()), Init::none, device_);
     launch("numbering hubs", context_, grid, number_hubs_kernel, strips_.cols, hubs_before.data(), words.data(),
            hubs.columns.data());
+    const Array<index_t> places = chosen.staged.count > 0 ? order(hubs, uses, chosen.staged.least_uses) : Array<index_t>();
     hubs.codes = Array<index_t>(strips_.nnz, Init::none, device_);
     Array<unsigned long long> coded(1, Init::zero, device_);
     launch("codes of nonzeros", context_, strip_grid({}), code_nonzeros_kernel, strips_, rules_, words.data(),
-           static_cast<index_t>(hubs.columns.size()), hubs.codes.data(), coded.data());
+           places.data(), static_cast<index_t>(hubs.columns.size()), hubs.codes.data(), coded.data());
     hubs.uses = coded.to(Device{})[0];
     return hubs;
   }
 
  private:
+  /// Brings the hubs that are staged behind the others. \returns places by number
+  [[nodiscard]] Array<index_t> order(HubColumns& hubs, const Array<unsigned>& uses, std::uint64_t least_uses) const {
+    const auto count = static_cast<index_t>(hubs.columns.size());
+    const Grid grid{blocks_for(count, column_threads), column_threads};
+    Array<offset_t> staged_before(count, Init::none, device_);
+    Array<index_t> places(count, Init::none, device_);
+    Array<index_t> ordered(count, Init::none, device_);
+    launch("marking staged hubs", context_, grid, mark_staged_kernel, uses.data(), hubs.columns.data(), count,
+           least_uses, staged_before.data());
+    hubs.staged = static_cast<index_t>(exclusive_sum(device_, staged_before.span()));
+    launch("ordering hubs", context_, grid, order_hubs_kernel, uses.data(), hubs.columns.data(), count, least_uses,
+           staged_before.data(), hubs.staged, places.data(), ordered.data());
+    hubs.columns = std::move(ordered);
+    return places;
+  }
+
   [[nodiscard]] Grid strip_grid(const Sample& sample) const {
     const std::int64_t strips = (strips_.count() - sample.first + sample.one_in - 1) / sample.one_in;
     return {blocks_for(strips, strip_threads / warp_size), strip_threads};
@@ -293,8 +341,8 @@ HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets,
   const HubSearch search(strips, rules, device);
   if (strips.count() > sampled_strips && !search.is_promising()) return {};
   const Array<unsigned> uses = search.count_uses({});
-  const MostUsed chosen = search.choose(uses);
-  return chosen.count > 0 ? search.code(uses, chosen) : HubColumns{};
+  const ChosenHubs chosen = search.choose(uses);
+  return chosen.all.count > 0 ? search.code(uses, chosen) : HubColumns{};
 }
 
 }  // namespace tessera::cuda

@@ -129,8 +129,9 @@ struct MerbitProduct {
   std::int64_t (*dot_slots)(const Context&, const ResidentBlocks&, std::int64_t tiles) = nullptr;
 };
 
-/// T in {float, double}; V in {T, float, Ones}. \param hubs whether columns are codes, in a layout that takes them
+/// T in {float, double}; V in {T, float, Ones}. \param hubs whether columns are codes, in a layout that takes them; all
+/// but `columns` take staged ones from the packed vector as well
 template <class T, class V>
-[[nodiscard]] MerbitProduct<T, V> merbit_product(MerbitLayout layout, bool hubs = false);
+[[nodiscard]] MerbitProduct<T, V> merbit_product(MerbitLayout layout, HubUse hubs = HubUse::none);
 
 }  // namespace tessera::cuda

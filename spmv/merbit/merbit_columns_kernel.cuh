@@ -8,6 +8,7 @@
 
 #include "core/cuda/shared_memory.cuh"
 #include "spmv/merbit/merbit_direct_kernel.cuh"
+#include "spmv/merbit/staged_hubs.cuh"
 
 namespace tessera::cuda {
 
@@ -173,7 +174,28 @@ __device__ inline void sum_staged_tile(const LoadWindow<Ones>& window, const Til
   }
 }
 
-/// Warp w of all sums tiles w, w + warps, ...; without persistent warps only tile w.
+/// Tiles of a warp: first, first + stride, ... below end.
+struct TilesOfWarp {
+  std::int64_t first;
+  std::int64_t end;
+  std::int64_t stride;
+};
+
+/// Without persistent warps only one. \param warp in its block
+template <class Policy>
+[[nodiscard]] __device__ TilesOfWarp tiles_of_warp(std::int64_t tiles, int warp) {
+  constexpr int warps = Policy::threads / warp_size;
+  if constexpr (Policy::runs) {
+    const std::int64_t run = (tiles + gridDim.x - 1) / gridDim.x;
+    const std::int64_t begin = blockIdx.x * run;
+    return {begin + warp, begin + run < tiles ? begin + run : tiles, warps};
+  } else {
+    const std::int64_t first = std::int64_t{blockIdx.x} * warps + warp;
+    if constexpr (Policy::persistent) return {first, tiles, std::int64_t{gridDim.x} * warps};
+    return {first, first + 1 < tiles ? first + 1 : tiles, 1};
+  }
+}
+
 template <class Policy, class Gather, class Epilogue>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     merbit_columns_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, Gather gather, typename Epilogue::Output out) {
@@ -184,12 +206,13 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
   if (epilogue.is_idle()) return;
   gather.x = epilogue.source(gather.x);
   index_t* const staged = reinterpret_cast<index_t*>(dynamic_shared_memory()) + warp * Policy::room;
-  std::int64_t number = std::int64_t{blockIdx.x} * warps + warp;
-  const std::int64_t first_end = number + 1 < tiles.tiles ? number + 1 : tiles.tiles;
-  const std::int64_t end = Policy::persistent ? tiles.tiles : first_end;
-  const std::int64_t stride = Policy::persistent ? std::int64_t{gridDim.x} * warps : warps;
+  if constexpr (stages_hubs<Gather>) {
+    using T = typename Epilogue::Sum;
+    gather.template stage<Policy::threads>(reinterpret_cast<T*>(dynamic_shared_memory() + Policy::dynamic_shared_bytes));
+  }
+  const TilesOfWarp own = tiles_of_warp<Policy>(tiles.tiles, warp);
 #pragma unroll 1
-  for (; number < end; number += stride) {
+  for (std::int64_t number = own.first; number < own.end; number += own.stride) {
     const TileStart start = tiles.starts[number];
     const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
     const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);

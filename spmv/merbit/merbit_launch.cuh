@@ -58,6 +58,12 @@ template <class T, class V>
   return {in.x, in.packed + in.hubs.count};
 }
 
+template <class T, class V>
+[[nodiscard]] StagedHubGather<T> gather_of(const ProductInput<T, V>& in,
+                                           std::type_identity<StagedHubGather<T>> /*kind*/) {
+  return {in.x, in.packed + in.hubs.count, in.hubs.staged};
+}
+
 /// The sizes of a layout by what is gathered; tiles do not depend on it.
 template <class Gather, class Plain, class OfHubs>
 struct PolicyOfGather {
@@ -67,7 +73,10 @@ struct PolicyOfGather {
 template <class Policy, class Gather>
 using ScalarPolicyOf = typename PolicyOfGather<Gather, typename Policy::Scalar, typename Policy::ScalarOfHubs>::type;
 template <class Policy, class Gather>
-using ColumnsPolicyOf = typename PolicyOfGather<Gather, typename Policy::Columns, typename Policy::ColumnsOfHubs>::type;
+using ColumnsPolicyOf =
+    typename PolicyOfGather<Gather, typename Policy::Columns,
+                            std::conditional_t<stages_hubs<Gather>, typename Policy::ColumnsOfStagedHubs,
+                                               typename Policy::ColumnsOfHubs>>::type;
 
 /// Before a product: packs x at the hubs, where there are any.
 template <class Gather, class Epilogue, class T, class V>
@@ -83,7 +92,7 @@ struct DirectLaunch {
 
   /// \returns resident blocks per multiprocessor, where that matters
   template <class Epilogue>
-  static int prepare_one() {
+  static int prepare_one(const Context& /*context*/) {
     return Policy::persistent
                ? resident_blocks(merbit_direct_kernel<T, V, Policy, Gather, Epilogue>, Policy::threads, 0)
                : 0;
@@ -109,11 +118,12 @@ template <class T, class Policy, class Gather>
 struct ColumnsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
   static constexpr int slots_per_block = 1;
-  static constexpr int shared_bytes = Policy::dynamic_shared_bytes;
 
   template <class Epilogue>
-  static int prepare_one() {
+  static int prepare_one(const Context& context) {
     const auto kernel = merbit_columns_kernel<Policy, Gather, Epilogue>;
+    int shared_bytes = Policy::dynamic_shared_bytes;
+    if constexpr (stages_hubs<Gather>) shared_bytes += staged_hub_room(context.limits(), shared_bytes);
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
           "asking for shared memory");
     return Policy::persistent ? resident_blocks(kernel, Policy::threads, shared_bytes) : 0;
@@ -127,8 +137,10 @@ struct ColumnsLaunch {
   static void start(const Context& context, int resident, const ProductInput<T, Ones>& in,
                     const typename Epilogue::Output& out) {
     pack_for<Gather, Epilogue>(context, in, out);
+    std::size_t shared_bytes = Policy::dynamic_shared_bytes;
+    if constexpr (stages_hubs<Gather>) shared_bytes += staged_bytes<T>(in.hubs.staged);
     launch("MERBIT product (columns)", context,
-           Grid{blocks(context, resident, in.snapped.tiles), Policy::threads, std::size_t{shared_bytes}},
+           Grid{blocks(context, resident, in.snapped.tiles), Policy::threads, shared_bytes},
            merbit_columns_kernel<Policy, Gather, Epilogue>, in.matrix, in.snapped,
            gather_of(in, std::type_identity<Gather>{}), out);
   }
@@ -142,7 +154,7 @@ struct RowsLaunch {
   static constexpr int shared_bytes = Policy::dynamic_shared_bytes;
 
   template <class Epilogue>
-  static int prepare_one() {
+  static int prepare_one(const Context& /*context*/) {
     const auto kernel = merbit_rows_kernel<T, Policy, Epilogue>;
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
           "asking for shared memory");
@@ -163,9 +175,9 @@ struct RowsLaunch {
 };
 
 template <class Launcher, class T>
-ResidentBlocks prepare_both(const Context& /*context*/) {
-  return {Launcher::template prepare_one<ProductEpilogue<T, false>>(),
-          Launcher::template prepare_one<ProductEpilogue<T, true>>()};
+ResidentBlocks prepare_both(const Context& context) {
+  return {Launcher::template prepare_one<ProductEpilogue<T, false>>(context),
+          Launcher::template prepare_one<ProductEpilogue<T, true>>(context)};
 }
 
 template <class Launcher, class T, class V, bool WithDots>
@@ -232,9 +244,16 @@ template <class T, class V, class Gather>
 }
 
 template <class T, class V>
-MerbitProduct<T, V> merbit_product(MerbitLayout layout, bool hubs) {
+MerbitProduct<T, V> merbit_product(MerbitLayout layout, HubUse hubs) {
+  if constexpr (is_ones<V>) {
+    if (layout == MerbitLayout::columns && hubs == HubUse::staged) {
+      using Gather = StagedHubGather<T>;
+      return columns_product<T, V, ColumnsPolicyOf<MerbitCudaPolicy<T, V>, Gather>, Gather>();
+    }
+  }
   if (takes_hubs(layout)) {
-    return hubs ? gathering_product<T, V, HubGather<T>>(layout) : gathering_product<T, V, ColumnGather<T>>(layout);
+    return hubs != HubUse::none ? gathering_product<T, V, HubGather<T>>(layout)
+                                : gathering_product<T, V, ColumnGather<T>>(layout);
   }
   if (layout == MerbitLayout::vector) return direct_product<T, V, typename MerbitCudaPolicy<T, V>::Vector>();
   if (layout == MerbitLayout::rows) {

@@ -89,13 +89,28 @@ double code_room(const CsrView<T>& a, const SpmvOptions& options) {
   return std::min(room, static_cast<double>(options.memory_limit_bytes) - held);
 }
 
-/// None where they do not pay, where no sample was taken, or where memory gives out.
+/// Hubs that a block may stage: with the layout that does.
 template <class T>
-HubColumns hubs_of(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning, double line_share) try {
+std::int64_t stageable_hubs(MerbitLayout layout, const Device& device) {
+  if (layout != MerbitLayout::columns) return 0;
+  constexpr int columns_bytes = MerbitCudaPolicy<T, Ones>::ColumnsOfStagedHubs::dynamic_shared_bytes;
+  return staged_hub_room(Context::of(device).limits(), columns_bytes) / static_cast<int>(sizeof(T));
+}
+
+/// None where they do not pay, where no sample was taken, or where memory gives out. \param planned layout and sample
+template <class T>
+HubColumns hubs_of(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning,
+                   const PlannedTiles& planned) try {
   if (tuning.hubs) return find_hub_columns(a.cols, a.row_offsets, a.columns, *tuning.hubs, options.device);
   const std::int64_t cache = second_level_cache_bytes(options.device);
-  const HubRules rules = hub_rules(a.nnz(), sizeof(T), value_bytes_of(a, options), cache);
-  const HubTraits traits{a.cols, a.nnz(), line_share, options.expected_applications, code_room(a, options)};
+  HubRules rules = hub_rules(a.nnz(), sizeof(T), value_bytes_of(a, options), cache);
+  rules.most_staged = stageable_hubs<T>(planned.layout, options.device);
+  const HubTraits traits{a.cols,
+                         a.nnz(),
+                         planned.line_share,
+                         options.expected_applications,
+                         code_room(a, options),
+                         a.is_pattern()};
   if (!may_gain_by_hubs(traits, rules)) return {};
   return find_hub_columns(a.cols, a.row_offsets, a.columns, rules, options.device);
 } catch (const OutOfMemory&) {
@@ -147,7 +162,7 @@ PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const M
     planned = layout_for(a, options, false);
     build_tiles<T, V>(planned, a, options);
   }
-  if (takes_hubs(planned.layout)) planned.hubs = hubs_of(a, options, tuning, planned.line_share);
+  if (takes_hubs(planned.layout)) planned.hubs = hubs_of(a, options, tuning, planned);
   return planned;
 }
 

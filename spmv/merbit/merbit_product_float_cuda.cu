@@ -4,8 +4,8 @@
 
 namespace tessera::cuda {
 
-template MerbitProduct<float, float> merbit_product(MerbitLayout, bool);
-template MerbitProduct<float, Ones> merbit_product(MerbitLayout, bool);
-template MerbitProduct<double, float> merbit_product(MerbitLayout, bool);
+template MerbitProduct<float, float> merbit_product(MerbitLayout, HubUse);
+template MerbitProduct<float, Ones> merbit_product(MerbitLayout, HubUse);
+template MerbitProduct<double, float> merbit_product(MerbitLayout, HubUse);
 
 }  // namespace tessera::cuda

@@ -112,7 +112,8 @@ struct RowsPolicy {
 /// Sizes of the layouts `columns` and `local_columns`.
 /// \tparam Unroll  gathers of a lane that are in flight together where it sums along rows
 /// \tparam TwoRows a lane with a row of its own gathers for two rows at a time: twice as many gathers are in flight
-template <int Sigma, int Unroll, bool TwoRows, int Threads, int MinBlocks, bool Persistent>
+/// \tparam Runs    persistent warps of a block take neighbouring tiles: all blocks have runs of them
+template <int Sigma, int Unroll, bool TwoRows, int Threads, int MinBlocks, bool Persistent, bool Runs = false>
 struct ColumnsPolicy {
   static constexpr int sigma = Sigma;
   static constexpr int unroll = Unroll;
@@ -120,6 +121,8 @@ struct ColumnsPolicy {
   static constexpr int threads = Threads;
   static constexpr int min_blocks = MinBlocks;
   static constexpr bool persistent = Persistent;
+  static constexpr bool runs = Runs;
+  static_assert(Persistent || !Runs);
   /// Columns staged per warp: a tile's, and what aligned loads of four bring before and beyond it.
   static constexpr int room = (lanes_per_tile * Sigma + window_alignment<4> + 5) / 4 * 4;
   static constexpr int rounds = (room + 4 * lanes_per_tile - 1) / (4 * lanes_per_tile);
@@ -139,6 +142,8 @@ inline constexpr int staged_unroll = 4;
 /// all sizes fit compute capabilities 8.0 to 12.0 (tests/spmv/tuning_test.cpp). The registers that a lane needs grow
 /// with Batch and the size of T; MinBlocks leaves exactly these. `...OfHubs` where columns are codes of hubs, measured
 /// on an H100: the choice between two vectors takes registers, and longer rows of loads gain nothing.
+/// `ColumnsOfStagedHubs` where hubs are staged, and for PageRank wherever there are hubs (H200; the sums of its
+/// iterations come from 132 blocks then, not from thousands).
 template <class T, class V>
 struct MerbitCudaPolicy;
 
@@ -155,6 +160,7 @@ struct MerbitCudaPolicy<float, Ones> {
   using Vector = DirectPolicy<17, 4, 4, 128, 8, true>;
   using Columns = ColumnsPolicy<15, 8, false, 128, 8, false>;
   using ColumnsOfHubs = Columns;
+  using ColumnsOfStagedHubs = ColumnsPolicy<15, 8, false, 1024, 1, true, true>;
   using LocalColumns = ColumnsPolicy<15, 5, true, 1024, 1, true>;
   using Rows = RowsPolicy<928, 14, 128, 3>;
 };
@@ -177,9 +183,19 @@ struct MerbitCudaPolicy<double, Ones> {
   using Vector = DirectPolicy<15, 4, 2, 128, 8, true>;
   using Columns = ColumnsPolicy<15, 8, false, 128, 8, false>;
   using ColumnsOfHubs = ColumnsPolicy<15, 8, false, 128, 7, false>;
+  using ColumnsOfStagedHubs = ColumnsPolicy<15, 8, false, 1024, 1, true, true>;
   using LocalColumns = ColumnsPolicy<15, 5, true, 1024, 1, true>;
   using Rows = RowsPolicy<928, 14, 96, 3>;
 };
+
+/// Bytes of shared memory that a block has for staged hubs, beside its columns and some sums. \param columns_bytes of the
+/// columns
+[[nodiscard]] constexpr int staged_hub_room(const DeviceLimits& gpu, int columns_bytes) noexcept {
+  constexpr int most = 128 * 1024;
+  constexpr int sums = 2 * 1024;
+  const std::int64_t left = std::int64_t{gpu.largest_shared_per_block} - columns_bytes - sums;
+  return left <= 0 ? 0 : left < most ? static_cast<int>(left) / 16 * 16 : most;
+}
 
 /// Default sigma of `exact`, by descriptor width.
 inline constexpr int exact_sigma_32 = 15;

@@ -7,6 +7,7 @@
 #include "spmv/merbit/rank_ending.cuh"
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace tessera::cuda {
@@ -16,7 +17,8 @@ namespace {
 /// Launches of one layout.
 template <class T>
 struct RankLaunch {
-  int (*prepare)() = nullptr;  ///< called once; \returns resident blocks per multiprocessor, where that matters
+  /// Called once. \returns resident blocks per multiprocessor, where that matters
+  int (*prepare)(const Context&) = nullptr;
   void (*start)(const Context&, int resident, const ProductInput<T, Ones>&, const RankOutput<T>&) = nullptr;
   std::int64_t (*slots)(const Context&, int resident, std::int64_t tiles) = nullptr;
 };
@@ -37,7 +39,7 @@ template <class T, class Launcher>
 template <class T>
 [[nodiscard]] RankLaunch<T> launch_exact_ranks() {
   RankLaunch<T> result;
-  result.prepare = [] { return 0; };
+  result.prepare = [](const Context&) { return 0; };
   result.start = [](const Context& context, int, const ProductInput<T, Ones>& in, const RankOutput<T>& out) {
     start_exact<T, Ones, RankEpilogue<T>>(context, in, out);
   };
@@ -49,7 +51,11 @@ template <class T>
 template <class T, class Gather>
 [[nodiscard]] RankLaunch<T> gathering_launch(MerbitLayout layout) {
   using Policy = MerbitCudaPolicy<T, Ones>;
-  if (layout == MerbitLayout::columns) return launch_by<T, ColumnsLaunch<T, ColumnsPolicyOf<Policy, Gather>, Gather>>();
+  if (layout == MerbitLayout::columns) {
+    using OfColumns =
+        std::conditional_t<Gather::reads_hubs, typename Policy::ColumnsOfStagedHubs, typename Policy::Columns>;
+    return launch_by<T, ColumnsLaunch<T, OfColumns, Gather>>();
+  }
   if (layout == MerbitLayout::local_columns) {
     return launch_by<T, ColumnsLaunch<T, typename Policy::LocalColumns, Gather>>();
   }
@@ -57,10 +63,14 @@ template <class T, class Gather>
 }
 
 template <class T>
-[[nodiscard]] RankLaunch<T> rank_launch(MerbitLayout layout, bool hubs) {
+[[nodiscard]] RankLaunch<T> rank_launch(MerbitLayout layout, HubUse hubs) {
   using Policy = MerbitCudaPolicy<T, Ones>;
+  if (layout == MerbitLayout::columns && hubs == HubUse::staged) {
+    return launch_by<T, ColumnsLaunch<T, typename Policy::ColumnsOfStagedHubs, StagedHubGather<T>>>();
+  }
   if (takes_hubs(layout)) {
-    return hubs ? gathering_launch<T, HubGather<T>>(layout) : gathering_launch<T, ColumnGather<T>>(layout);
+    return hubs != HubUse::none ? gathering_launch<T, HubGather<T>>(layout)
+                                : gathering_launch<T, ColumnGather<T>>(layout);
   }
   if (layout == MerbitLayout::vector) {
     return launch_by<T, DirectLaunch<T, Ones, typename Policy::Vector, ColumnGather<T>>>();
@@ -81,7 +91,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
   SingleRankProduct(const Device& device, const MerbitTileArrays& tiles, const CsrView<T>& a)
       : RecordedRankProduct<T>(device),
         context_(&Context::of(device)),
-        launch_(rank_launch<T>(tiles.layout, tiles.hubs.count > 0)),
+        launch_(rank_launch<T>(tiles.layout, tiles.hubs.use())),
         resident_(prepare()),
         packed_(tiles.hubs.count, Init::none, device),
         ending_(ending_of<T, 1>(device, tiles, launch_.slots(*context_, resident_, tiles.count()))) {
@@ -104,7 +114,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
  private:
   [[nodiscard]] int prepare() const {
     const DeviceGuard current(this->device());
-    return launch_.prepare();
+    return launch_.prepare(*context_);
   }
 
   const Context* context_;

@@ -40,6 +40,7 @@ std::vector<Forced> forced_layouts() {
                               {"exact, sigma 9", {}, 9},
                               {"scalar of hubs", scalar, 0, hubs_of_any_gain()},
                               {"columns of hubs", columns, 0, hubs_of_any_gain()},
+                              {"columns of staged hubs", columns, 0, staged_hubs(50)},
                               {"local columns of hubs", local_columns, 0, hubs_of_any_gain()}};
   if (cuda::device_limits(0).compute_capability >= 90) layouts.push_back({"rows", rows});
   return layouts;

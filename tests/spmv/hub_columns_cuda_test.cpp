@@ -44,6 +44,7 @@ struct Found {
   std::vector<index_t> codes;
   std::vector<index_t> hubs;
   std::uint64_t uses = 0;
+  index_t staged = 0;
 };
 
 Found find(const Csr<double>& matrix, const cuda::HubRules& rules) {
@@ -53,14 +54,18 @@ Found find(const Csr<double>& matrix, const cuda::HubRules& rules) {
       cuda::find_hub_columns(matrix.cols(), there.row_offsets().span(), there.columns().span(), rules, gpu);
   const Array<index_t> codes = hubs.codes.to(Device{});
   const Array<index_t> columns = hubs.columns.to(Device{});
-  return {{codes.begin(), codes.end()}, {columns.begin(), columns.end()}, hubs.uses};
+  return {{codes.begin(), codes.end()}, {columns.begin(), columns.end()}, hubs.uses, hubs.staged};
 }
 
-/// Every code stands for the column that it replaced, hubs come in order, and their uses are counted.
+/// Every code stands for the column that it replaced, hubs come in order, those that are staged last, and their uses are
+/// counted.
 void expect_codes(const Csr<double>& matrix, const Found& found) {
   ASSERT_EQ(std::ssize(found.codes), matrix.nnz());
-  ASSERT_TRUE(std::is_sorted(found.hubs.begin(), found.hubs.end()));
-  ASSERT_EQ(std::adjacent_find(found.hubs.begin(), found.hubs.end()), found.hubs.end());
+  ASSERT_LE(found.staged, std::ssize(found.hubs));
+  const auto staged = found.hubs.end() - found.staged;
+  ASSERT_TRUE(std::is_sorted(found.hubs.begin(), staged));
+  ASSERT_TRUE(std::is_sorted(staged, found.hubs.end()));
+  ASSERT_EQ(std::set<index_t>(found.hubs.begin(), found.hubs.end()).size(), found.hubs.size());
   std::uint64_t coded = 0;
   for (offset_t k = 0; k < matrix.nnz(); ++k) {
     const index_t code = found.codes[static_cast<std::size_t>(k)];
@@ -117,6 +122,30 @@ TEST_F(HubColumnsCuda, NoMoreThanAskedFor) {
     const bool is_hub = std::binary_search(found.hubs.begin(), found.hubs.end(), column);
     EXPECT_TRUE(is_hub || count < least) << "column " << column;
   }
+}
+
+TEST_F(HubColumnsCuda, TheMostUsedHubsAreStaged) {
+  const Csr<double> matrix = graph(900, 4000, 200, 5);
+  const std::map<index_t, std::int64_t> uses = uses_by_counting(matrix);
+  cuda::HubRules rules = testing::hubs_of_any_gain();
+  ASSERT_EQ(find(matrix, rules).staged, 0);
+  for (const std::int64_t most : {3, 60, 10000}) {
+    rules.most_staged = most;
+    const Found found = find(matrix, rules);
+    SCOPED_TRACE(::testing::Message() << found.staged << " of " << found.hubs.size() << " staged");
+    expect_codes(matrix, found);
+    ASSERT_LE(found.staged, most);
+    ASSERT_EQ(found.staged == std::ssize(found.hubs), most == 10000);
+    ASSERT_TRUE(found.staged > 0 || most == 3);
+    const auto staged = found.hubs.end() - found.staged;
+    std::int64_t least = std::int64_t{1} << 40;
+    for (auto hub = staged; hub != found.hubs.end(); ++hub) least = std::min(least, uses.at(*hub));
+    for (auto hub = found.hubs.begin(); hub != staged; ++hub) EXPECT_LT(uses.at(*hub), least) << "column " << *hub;
+  }
+  rules.least_staged_share = 0.9;
+  const Found few = find(matrix, rules);
+  EXPECT_EQ(few.staged, 0) << "they have too few nonzeros";
+  expect_codes(matrix, few);
 }
 
 TEST_F(HubColumnsCuda, ColumnsNearTheDiagonalStay) {
@@ -225,21 +254,24 @@ Csr<double> graph_with_long_rows(index_t rows, index_t cols) {
                               Array<index_t>::copy_of(std::span<const index_t>(columns)));
 }
 
-/// The same bits with hubs and without them, in every layout that takes them.
+/// The same bits with hubs and without them, in every layout that takes them. Blocks that stage hubs have more tiles, so
+/// that inner products are added up in another order.
 template <class T>
-void expect_same_bits(ValueStorage storage, bool fp32_values = false) {
+void expect_same_bits(ValueStorage storage, const cuda::HubRules& rules, bool fp32_values = false) {
   using enum cuda::MerbitLayout;
   const Csr<double> structure = graph_with_long_rows(testing::repetitions(20000, 3000), 5000);
   for (const cuda::MerbitLayout layout : {scalar, columns, local_columns}) {
     if (layout != scalar && storage == ValueStorage::weighted) continue;
+    SCOPED_TRACE(static_cast<int>(layout));
     testing::MerbitCudaCase forced{"", layout};
     const auto make = [&] {
       return MerbitOnGpu<T>(with_storage<T>(structure, storage), forced, Determinism::run_to_run, fp32_values);
     };
     const MerbitOnGpu<T> plain = make();
-    forced.hubs = testing::hubs_of_any_gain();
+    forced.hubs = rules;
     const MerbitOnGpu<T> packed = make();
     ASSERT_GT(packed.kernel_with_tiles().tiles().hubs.count, 100);
+    ASSERT_EQ(packed.kernel_with_tiles().tiles().hubs.staged > 0, rules.most_staged > 0);
     ASSERT_EQ(plain.kernel_with_tiles().tiles().hubs.count, 0);
     const auto x = testing::random_vector<T>(structure.cols(), 1);
     const auto y = testing::random_vector<T>(structure.rows(), 2);
@@ -249,28 +281,40 @@ void expect_same_bits(ValueStorage storage, bool fp32_values = false) {
     const auto [product, dots] = packed.apply_and_dot(x, y);
     const auto [expected, expected_dots] = plain.apply_and_dot(x, y);
     EXPECT_EQ(product, expected);
-    EXPECT_EQ(dots.wy, expected_dots.wy);
-    EXPECT_EQ(dots.yy, expected_dots.yy);
+    const bool stages = rules.most_staged > 0 && layout == columns;
+    EXPECT_NEAR(dots.wy, expected_dots.wy, stages ? 1e-13 * expected_dots.yy : 0.0);
+    EXPECT_NEAR(dots.yy, expected_dots.yy, stages ? 1e-13 * expected_dots.yy : 0.0);
     PlanInfo info;
     packed.kernel().describe(info);
     EXPECT_NE(info.reason.find("hub columns"), std::string::npos) << info.reason;
+    EXPECT_EQ(info.reason.find("staged in shared memory") != std::string::npos, rules.most_staged > 0) << info.reason;
     EXPECT_GT(info.bytes, static_cast<std::uint64_t>(structure.nnz()) * sizeof(index_t));
   }
 }
 
 TEST_F(HubColumnsCuda, ProductsKeepTheirBits) {
-  expect_same_bits<float>(ValueStorage::weighted);
-  expect_same_bits<double>(ValueStorage::weighted);
-  expect_same_bits<double>(ValueStorage::weighted, true);
-  expect_same_bits<float>(ValueStorage::pattern);
-  expect_same_bits<double>(ValueStorage::pattern);
+  const cuda::HubRules rules = testing::hubs_of_any_gain();
+  expect_same_bits<float>(ValueStorage::weighted, rules);
+  expect_same_bits<double>(ValueStorage::weighted, rules);
+  expect_same_bits<double>(ValueStorage::weighted, rules, true);
+  expect_same_bits<float>(ValueStorage::pattern, rules);
+  expect_same_bits<double>(ValueStorage::pattern, rules);
+}
+
+TEST_F(HubColumnsCuda, ProductsWithStagedHubsKeepTheirBits) {
+  for (const cuda::HubRules& rules : {testing::staged_hubs(100), testing::staged_hubs(16384)}) {
+    expect_same_bits<float>(ValueStorage::pattern, rules);
+    expect_same_bits<double>(ValueStorage::pattern, rules);
+  }
+  expect_same_bits<double>(ValueStorage::weighted, testing::staged_hubs(100));
 }
 
 /// NaN and infinities stay in the rows that have their columns.
 TEST_F(HubColumnsCuda, NanStaysInItsRows) {
   const Csr<double> structure = graph(3000, 2000, 100, 3);
+  for (const std::int64_t most_staged : {0, 2000}) {
   testing::MerbitCudaCase forced{"", cuda::MerbitLayout::columns};
-  forced.hubs = testing::hubs_of_any_gain();
+  forced.hubs = testing::staged_hubs(most_staged);
   const MerbitOnGpu<double> a(with_storage<double>(structure, ValueStorage::pattern), forced, Determinism::run_to_run);
   const cuda::HubArrays& hubs = a.kernel_with_tiles().tiles().hubs;
   ASSERT_GT(hubs.count, 10);
@@ -288,6 +332,7 @@ TEST_F(HubColumnsCuda, NanStaysInItsRows) {
     ASSERT_EQ(std::isnan(y[static_cast<std::size_t>(i)]), has_it) << "row " << i;
   }
   EXPECT_GT(with_nan, 5);
+  }
 }
 
 /// Scattered rows of four over more than the cache of any GPU of today keeps of x; half of the columns are hubs'.
@@ -321,7 +366,7 @@ TEST_F(HubColumnsCuda, PlansOfLargeGraphsPackThem) {
   options.determinism = Determinism::run_to_run;
   const SpmvPlan<double> packed(there, options);
   EXPECT_NE(packed.info().reason.find("hub columns"), std::string::npos) << packed.info().reason;
-  options.expected_applications = cuda::applications_worth_hubs - 1;
+  options.expected_applications = cuda::applications_worth_hubs_of_pattern - 1;
   const SpmvPlan<double> plain(there, options);
   EXPECT_EQ(plain.info().reason.find("hub columns"), std::string::npos) << plain.info().reason;
   const auto x = Array<double>::copy_of(testing::random_vector<double>(graph->cols(), 1), gpu());

@@ -1,6 +1,8 @@
 // Rules of MERBIT's hub columns, and what they promise: against a simulated cache.
 #include "spmv/merbit/hub_columns.hpp"
 
+#include "spmv/merbit/merbit_tuning.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -205,6 +207,32 @@ TEST(HubColumns, AreLookedForInLargeScatteredMatrices) {
   EXPECT_FALSE(looks(25'000'000, 124'980'000, 0.06, 8)) << "lap2d: near columns";
   EXPECT_FALSE(looks(15'000'000, 231'973'930, 0.48, 8, applications_worth_hubs - 1)) << "few products";
   EXPECT_FALSE(looks(15'000'000, 231'973'930, 0.48, 8, 1000, 4.0 * 231'973'929)) << "no room for codes";
+  const HubTraits web{15'000'000, 231'973'930, 0.48, applications_worth_hubs_of_pattern, 1e10, true};
+  EXPECT_TRUE(may_gain_by_hubs(web, hub_rules(web.nnz, 8, 0.0, cache))) << "without values they pay sooner";
+  HubTraits fewer = web;
+  --fewer.products;
+  EXPECT_FALSE(may_gain_by_hubs(fewer, hub_rules(web.nnz, 8, 0.0, cache)));
+}
+
+/// Beside the columns of 32 warps.
+TEST(HubColumns, StagedOnesLeaveRoomForColumns) {
+  constexpr int columns = MerbitCudaPolicy<double, Ones>::ColumnsOfStagedHubs::dynamic_shared_bytes;
+  const auto room = [](std::int64_t largest, int taken) {
+    DeviceLimits gpu;
+    gpu.largest_shared_per_block = largest;
+    return staged_hub_room(gpu, taken);
+  };
+  EXPECT_EQ(room(227 * 1024, columns), 128 * 1024);
+  EXPECT_LE(room(99 * 1024, columns) + columns, 97 * 1024);
+  EXPECT_GT(room(99 * 1024, columns), 30 * 1024);
+  EXPECT_EQ(room(48 * 1024, columns), 0);
+  EXPECT_EQ(room(10'000, 0), (10'000 - 2048) / 16 * 16);
+}
+
+TEST(HubColumns, AreUsedByTheirNumbers) {
+  EXPECT_EQ(HubArrays{}.use(), HubUse::none);
+  EXPECT_EQ((HubArrays{nullptr, nullptr, 5, 0}.use()), HubUse::packed);
+  EXPECT_EQ((HubArrays{nullptr, nullptr, 5, 2}.use()), HubUse::staged);
 }
 
 TEST(HubColumns, FarIsFromTheDiagonalOfAnyShape) {

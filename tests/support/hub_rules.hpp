@@ -17,4 +17,11 @@ namespace tessera::testing {
   return rules;
 }
 
+/// The same; the most used hubs are staged. \param most of them
+[[nodiscard]] inline cuda::HubRules staged_hubs(std::int64_t most) {
+  cuda::HubRules rules = hubs_of_any_gain();
+  rules.most_staged = most;
+  return rules;
+}
+
 }  // namespace tessera::testing
