@@ -31,15 +31,15 @@ inline constexpr int memory_line_bytes = 64;
 
 /// What makes a column a hub.
 struct HubRules {
-  std::int64_t most = 0;         ///< hubs, packed: a part of the second-level cache
-  int line_entries = 1;          ///< entries of x per line
-  double cached_lines = 0.0;     ///< lines of x and of the matrix that the second-level cache holds
-  double streamed_lines = 0.0;   ///< lines of the matrix, read once per product
-  std::uint64_t least_uses = 0;  ///< far nonzeros per hub, at least 1
-  index_t near = 0;              ///< columns up to so far from the diagonal are read as they are: caches hold them
-  double least_saved = 0.0;      ///< bytes per product from which packing pays
-  std::int64_t most_staged = 0;  ///< hubs that fit the shared memory of a block; 0: the kernel stages none
-  double least_staged_share = 0.0;  ///< of the nonzeros, from which staging hubs pays
+  std::int64_t most = 0;            ///< hubs, packed: a part of the second-level cache
+  int line_entries = 1;             ///< entries of x per line
+  double cached_lines = 0.0;        ///< lines of x and of the matrix that the second-level cache holds
+  double streamed_lines = 0.0;      ///< lines of the matrix, read once per product
+  std::uint64_t least_uses = 0;     ///< far nonzeros per hub, at least 1
+  index_t near = 0;                 ///< columns up to so far from the diagonal are read as they are: caches hold them
+  double least_saved = 0.0;         ///< bytes per product from which packing pays
+  std::int64_t most_staged = 0;     ///< hubs that fit the shared memory of a block; 0: the kernel stages none
+  double least_staged_share = 0.0;  ///< uses per nonzero of the matrix from which staging hubs pays
 
   /// Whether a column is no neighbour of the diagonal. \param diagonal column
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_far(index_t column, index_t diagonal) const noexcept {
@@ -65,7 +65,7 @@ struct HubTraits {
   double line_share = 0.0;  ///< distinct lines of x per nonzero in a sample: GatherSample::line_share()
   std::int64_t products = 0;
   double code_room = 0.0;  ///< bytes that codes may take
-  bool pattern = false;
+  bool pattern = false;    ///< whether there are no values
 };
 
 /// Whether hubs are worth looking for: where reads of x are scattered over more than the cache holds, columns have
@@ -127,7 +127,7 @@ struct HubArrays {
 struct HubColumns {
   Array<index_t> codes;    ///< per nonzero
   Array<index_t> columns;  ///< of the hubs: ascending, the staged ones behind the others
-  index_t staged = 0;
+  index_t staged = 0;      ///< the last ones, which have most uses
   std::uint64_t uses = 0;  ///< nonzeros with the code of a hub
 
   [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
@@ -142,8 +142,8 @@ struct HubColumns {
 [[nodiscard]] std::string describe_hubs(const HubColumns& hubs);
 
 /// Counts a sample of the nonzeros; where another sample confirms that its hubs save enough, all of them. O(nnz + cols)
-/// work; 4 bytes per nonzero, and 5 per column and 12 per hub for a time. Waits. \param row_offsets, columns on the device \returns
-/// none where packing does not pay \throws CudaError, OutOfMemory
+/// work; 4 bytes per nonzero, and 5 per column and 12 per hub for a time. Waits. \param row_offsets, columns on the
+/// device \returns none where packing does not pay \throws CudaError, OutOfMemory
 [[nodiscard]] HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets,
                                           std::span<const index_t> columns, const HubRules& rules,
                                           const Device& device);

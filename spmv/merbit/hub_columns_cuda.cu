@@ -131,7 +131,8 @@ struct SharedBins {
 };
 
 __global__ void __launch_bounds__(column_threads)
-    use_histograms_kernel(const unsigned* uses, index_t cols, int line_entries, UseHistograms* histograms) {
+    use_histograms_kernel(const unsigned* uses, index_t cols, int line_entries, unsigned scale,
+                          UseHistograms* histograms) {
   __shared__ SharedBins columns;
   __shared__ SharedBins lines;
   columns.clear();
@@ -142,8 +143,8 @@ __global__ void __launch_bounds__(column_threads)
        first += stride) {
     unsigned long long of_line = 0;
     for (std::int64_t c = first; c < first + line_entries && c < cols; ++c) {
-      columns.add(uses[c]);
-      of_line += uses[c];
+      columns.add(uses[c] / scale);
+      of_line += uses[c] / scale;
     }
     lines.add(of_line);
   }
@@ -204,7 +205,8 @@ __global__ void __launch_bounds__(column_threads)
   ordered[places[h]] = hubs[h];
 }
 
-/// Writes the code of every nonzero. \param places of the hubs, or null where they are in the order of columns \param coded how many are those of hubs
+/// Writes the code of every nonzero. \param places of the hubs, or null where they are in the order of columns \param
+/// coded how many are those of hubs
 __global__ void __launch_bounds__(strip_threads)
     code_nonzeros_kernel(Strips strips, HubRules rules, const HubWord* words, const index_t* places, index_t hubs,
                          index_t* codes, unsigned long long* coded) {
@@ -247,13 +249,14 @@ class HubSearch {
     return uses;
   }
 
-  [[nodiscard]] UseHistograms histograms(const Array<unsigned>& uses) const {
+  /// \param scale so many uses are one
+  [[nodiscard]] UseHistograms histograms(const Array<unsigned>& uses, unsigned scale = 1) const {
     Array<UseHistograms> found(1, Init::zero, device_);
     const std::int64_t lines = (strips_.cols + rules_.line_entries - 1) / rules_.line_entries;
     const auto most_blocks = static_cast<unsigned>(4 * context_.multiprocessors());
     const unsigned blocks = blocks_for(lines, column_threads);
     launch("histograms of uses", context_, Grid{blocks < most_blocks ? blocks : most_blocks, column_threads},
-           use_histograms_kernel, uses.data(), strips_.cols, rules_.line_entries, found.data());
+           use_histograms_kernel, uses.data(), strips_.cols, rules_.line_entries, scale, found.data());
     return found.to(Device{})[0];
   }
 
@@ -276,7 +279,7 @@ class HubSearch {
     const UseHistograms found = histograms(uses);
     ChosenHubs hubs{most_used(found.columns, rules_.most, rules_.least_uses), {}};
     if (saved_bytes(found.lines, hubs.all, rules_, 1) < rules_.least_saved) return {};
-    const MostUsed staged = most_used(found.columns, rules_.most_staged, hubs.all.least_uses);
+    const MostUsed staged = choose_staged(uses, found.columns, hubs.all);
     const double share = static_cast<double>(staged.uses) / static_cast<double>(strips_.nnz);
     if (staged.count > 0 && share >= rules_.least_staged_share) hubs.staged = staged;
     return hubs;
@@ -293,7 +296,8 @@ class HubSearch {
     hubs.columns = Array<index_t>(exclusive_sum(device_, hubs_before.span()), Init::none, device_);
     launch("numbering hubs", context_, grid, number_hubs_kernel, strips_.cols, hubs_before.data(), words.data(),
            hubs.columns.data());
-    const Array<index_t> places = chosen.staged.count > 0 ? order(hubs, uses, chosen.staged.least_uses) : Array<index_t>();
+    const Array<index_t> places =
+        chosen.staged.count > 0 ? order(hubs, uses, chosen.staged.least_uses) : Array<index_t>();
     hubs.codes = Array<index_t>(strips_.nnz, Init::none, device_);
     Array<unsigned long long> coded(1, Init::zero, device_);
     launch("codes of nonzeros", context_, strip_grid({}), code_nonzeros_kernel, strips_, rules_, words.data(),
@@ -303,6 +307,21 @@ class HubSearch {
   }
 
  private:
+  /// Uses are told apart more coarsely where more hubs than fit have the most.
+  [[nodiscard]] MostUsed choose_staged(const Array<unsigned>& uses, UseCounts counts, const MostUsed& hubs) const {
+    constexpr unsigned coarsest = 1U << 20;
+    unsigned scale = 1;
+    while (counts.with_uses[UseCounts::bins - 1] > static_cast<unsigned long long>(rules_.most_staged) &&
+           rules_.most_staged > 0 && scale < coarsest) {
+      scale *= 16;
+      counts = histograms(uses, scale).columns;
+    }
+    MostUsed staged = most_used(counts, rules_.most_staged, (hubs.least_uses + scale - 1) / scale);
+    staged.least_uses *= scale;
+    staged.uses *= scale;
+    return staged;
+  }
+
   /// Brings the hubs that are staged behind the others. \returns places by number
   [[nodiscard]] Array<index_t> order(HubColumns& hubs, const Array<unsigned>& uses, std::uint64_t least_uses) const {
     const auto count = static_cast<index_t>(hubs.columns.size());

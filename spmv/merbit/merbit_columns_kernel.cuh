@@ -196,6 +196,7 @@ template <class Policy>
   }
 }
 
+/// The product, by tiles_of_warp(). Dynamic shared memory: the columns of all warps, then the hubs that are staged.
 template <class Policy, class Gather, class Epilogue>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     merbit_columns_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, Gather gather, typename Epilogue::Output out) {
@@ -208,7 +209,8 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
   index_t* const staged = reinterpret_cast<index_t*>(dynamic_shared_memory()) + warp * Policy::room;
   if constexpr (stages_hubs<Gather>) {
     using T = typename Epilogue::Sum;
-    gather.template stage<Policy::threads>(reinterpret_cast<T*>(dynamic_shared_memory() + Policy::dynamic_shared_bytes));
+    gather.template stage<Policy::threads>(
+        reinterpret_cast<T*>(dynamic_shared_memory() + Policy::dynamic_shared_bytes));
   }
   const TilesOfWarp own = tiles_of_warp<Policy>(tiles.tiles, warp);
 #pragma unroll 1

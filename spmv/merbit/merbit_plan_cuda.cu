@@ -89,10 +89,9 @@ double code_room(const CsrView<T>& a, const SpmvOptions& options) {
   return std::min(room, static_cast<double>(options.memory_limit_bytes) - held);
 }
 
-/// Hubs that a block may stage: with the layout that does.
+/// Hubs that a block may stage.
 template <class T>
-std::int64_t stageable_hubs(MerbitLayout layout, const Device& device) {
-  if (layout != MerbitLayout::columns) return 0;
+std::int64_t stageable_hubs(const Device& device) {
   constexpr int columns_bytes = MerbitCudaPolicy<T, Ones>::ColumnsOfStagedHubs::dynamic_shared_bytes;
   return staged_hub_room(Context::of(device).limits(), columns_bytes) / static_cast<int>(sizeof(T));
 }
@@ -101,16 +100,17 @@ std::int64_t stageable_hubs(MerbitLayout layout, const Device& device) {
 template <class T>
 HubColumns hubs_of(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning,
                    const PlannedTiles& planned) try {
-  if (tuning.hubs) return find_hub_columns(a.cols, a.row_offsets, a.columns, *tuning.hubs, options.device);
+  const std::int64_t most_staged = stageable_hubs<T>(options.device);
+  if (tuning.hubs) {
+    HubRules forced = *tuning.hubs;
+    forced.most_staged = std::min(forced.most_staged, most_staged);
+    return find_hub_columns(a.cols, a.row_offsets, a.columns, forced, options.device);
+  }
   const std::int64_t cache = second_level_cache_bytes(options.device);
   HubRules rules = hub_rules(a.nnz(), sizeof(T), value_bytes_of(a, options), cache);
-  rules.most_staged = stageable_hubs<T>(planned.layout, options.device);
-  const HubTraits traits{a.cols,
-                         a.nnz(),
-                         planned.line_share,
-                         options.expected_applications,
-                         code_room(a, options),
-                         a.is_pattern()};
+  rules.most_staged = planned.layout == MerbitLayout::columns ? most_staged : 0;
+  const HubTraits traits{
+      a.cols, a.nnz(), planned.line_share, options.expected_applications, code_room(a, options), a.is_pattern()};
   if (!may_gain_by_hubs(traits, rules)) return {};
   return find_hub_columns(a.cols, a.row_offsets, a.columns, rules, options.device);
 } catch (const OutOfMemory&) {

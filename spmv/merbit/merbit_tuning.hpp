@@ -129,9 +129,9 @@ struct ColumnsPolicy {
   static constexpr int dynamic_shared_bytes = Threads / lanes_per_tile * room * static_cast<int>(sizeof(index_t));
 
   [[nodiscard]] static constexpr KernelFootprint footprint() noexcept {
-    // The inner products of the warps are added up in static shared memory.
-    constexpr int dots = Threads / lanes_per_tile * 2 * static_cast<int>(sizeof(double));
-    return {Threads, MinBlocks, dynamic_shared_bytes + dots};
+    // Inner products of the warps, or PageRank's five sums, are added up in static shared memory.
+    constexpr int sums = Threads / lanes_per_tile * 5 * static_cast<int>(sizeof(double));
+    return {Threads, MinBlocks, dynamic_shared_bytes + sums};
   }
 };
 
@@ -188,8 +188,8 @@ struct MerbitCudaPolicy<double, Ones> {
   using Rows = RowsPolicy<928, 14, 96, 3>;
 };
 
-/// Bytes of shared memory that a block has for staged hubs, beside its columns and some sums. \param columns_bytes of the
-/// columns
+/// Bytes of shared memory that a block has for staged hubs, beside its columns and some sums. \param columns_bytes of
+/// the columns
 [[nodiscard]] constexpr int staged_hub_room(const DeviceLimits& gpu, int columns_bytes) noexcept {
   constexpr int most = 128 * 1024;
   constexpr int sums = 2 * 1024;

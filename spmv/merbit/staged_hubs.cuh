@@ -22,7 +22,7 @@ struct StagedHubGather {
   static constexpr bool reads_hubs = true;
   const T* x;
   const T* packed_end;
-  index_t hubs;                 ///< that are staged: the last ones
+  index_t hubs;                   ///< that are staged: the last ones
   const T* staged_end = nullptr;  ///< of them, in shared memory
 
   __device__ T operator()(index_t code) const {
@@ -43,6 +43,8 @@ struct StagedHubGather {
 
 /// Whether a gather has to be staged, and takes shared memory.
 template <class Gather>
-inline constexpr bool stages_hubs = requires(const Gather& gather) { gather.staged_end; };
+inline constexpr bool stages_hubs = requires(const Gather& gather) {
+  gather.staged_end;
+};
 
 }  // namespace tessera::cuda

@@ -89,12 +89,23 @@ template <class T>
           static_cast<unsigned>(std::min(operand.rows, operand.cols) / (warp_size * operand.shape.rows_per_lane))};
 }
 
+/// \param parts of a slice
 template <class T>
-std::int64_t pattern_blocks(const PatternOperand<T>& operand) noexcept {
+[[nodiscard]] std::int64_t blocks_in_parts(const PatternOperand<T>& operand, unsigned parts) noexcept {
   const PatternRows rows = pattern_rows(operand);
-  const unsigned parts = parts_of_slices(operand);
   const SliceOrder order = operand.uniform != nullptr ? operand.uniform->order.in_parts(parts) : SliceOrder{};
   return std::int64_t{rows.exception_blocks} + order.blocks(rows.slices * parts);
+}
+
+template <class T>
+std::int64_t pattern_blocks(const PatternOperand<T>& operand) noexcept {
+  return blocks_in_parts(operand, parts_of_slices(operand));
+}
+
+template <class T>
+std::int64_t most_pattern_blocks(const PatternOperand<T>& operand) noexcept {
+  const bool may_be_in_parts = operand.uniform != nullptr && operand.half_places != nullptr;
+  return blocks_in_parts(operand, may_be_in_parts ? half_parts(pattern_chunk(operand.width), sizeof(T)) : 1);
 }
 
 /// function(chunk, values) with the types that the operand asks for.
@@ -157,7 +168,7 @@ void enqueue_pattern_product(const Context& context, const PatternOperand<T>& op
             return with_uniform_chunk<T, Values>(chunk, operand.uniform->length, [&](auto uniform_chunk) {
               constexpr unsigned parts = decltype(uniform_chunk)::parts;
               PatternRows rows_in_parts = rows;
-              rows_in_parts.slices *= parts;
+              rows_in_parts.slices *= parts;  // prefetches, which count whole slices, are none in parts
               RowStencil<T> list = *operand.uniform;
               list.order = list.order.in_parts(parts);
               launch("product by row patterns", context, grid,

@@ -46,6 +46,11 @@ struct PatternOperand {
 template <class T>
 [[nodiscard]] std::int64_t pattern_blocks(const PatternOperand<T>& operand) noexcept;
 
+/// The most blocks that products take with any values of the same structure: a half may be in single precision first,
+/// then in double.
+template <class T>
+[[nodiscard]] std::int64_t most_pattern_blocks(const PatternOperand<T>& operand) noexcept;
+
 /// y = α A x + β y; with `of_block` also the parts of <w, y> and <y, y>, one per block. Neither waits nor allocates.
 /// \throws CudaError
 template <class T>

@@ -46,7 +46,7 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
       uniform_ = UniformRows<T>(device_, found_, shape_, rows_, cols_, *places);
     }
     if (a.rows == 0) return;
-    dots_ = BlockDots(pattern_blocks(operand()), device_);
+    dots_ = BlockDots(most_pattern_blocks(operand()), device_);
   }
 
   void apply(const CsrView<T>& a, T alpha, std::span<const T> x, T beta, std::span<T> y) const override {

@@ -44,7 +44,8 @@ struct RowsOfLane {
   index_t origin[R];  ///< added to relative columns; 0 where there are none, so that a load is safe
 };
 
-/// The codes of R rows by one load. \tparam Parts in which a warp takes the rows of a slice \param slice part of a slice
+/// The codes of R rows by one load. \tparam Parts in which a warp takes the rows of a slice \param slice part of a
+/// slice
 template <int Parts = 1, int R>
 __device__ void load_codes(const PatternRows& p, unsigned slice, int (&code)[R]) {
   static_assert(R == 1 || R == 2 || R == 4);

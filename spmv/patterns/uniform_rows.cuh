@@ -210,6 +210,7 @@ template <class Chunk, class Values, class T>
   constexpr int R = Chunk::rows;
   using Weights = decltype(weights_at(values, index_t{0}));
   if constexpr (prefetches_slices<Chunk, Weights, T>) {
+    static_assert(Chunk::parts == 1);
     const unsigned ahead = slice + p.slices_ahead;
     if (list.uniform_slices != nullptr && ahead < p.whole_slices) {
       const auto row = static_cast<index_t>(ahead * (warp_size * R));

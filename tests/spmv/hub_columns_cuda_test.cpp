@@ -57,8 +57,8 @@ Found find(const Csr<double>& matrix, const cuda::HubRules& rules) {
   return {{codes.begin(), codes.end()}, {columns.begin(), columns.end()}, hubs.uses, hubs.staged};
 }
 
-/// Every code stands for the column that it replaced, hubs come in order, those that are staged last, and their uses are
-/// counted.
+/// Every code stands for the column that it replaced, hubs come in order, those that are staged last, and their uses
+/// are counted.
 void expect_codes(const Csr<double>& matrix, const Found& found) {
   ASSERT_EQ(std::ssize(found.codes), matrix.nnz());
   ASSERT_LE(found.staged, std::ssize(found.hubs));
@@ -254,12 +254,13 @@ Csr<double> graph_with_long_rows(index_t rows, index_t cols) {
                               Array<index_t>::copy_of(std::span<const index_t>(columns)));
 }
 
-/// The same bits with hubs and without them, in every layout that takes them. Blocks that stage hubs have more tiles, so
-/// that inner products are added up in another order.
+/// The same bits with hubs and without them, in every layout that takes them. Blocks that stage hubs have more tiles,
+/// so that inner products are added up in another order.
 template <class T>
-void expect_same_bits(ValueStorage storage, const cuda::HubRules& rules, bool fp32_values = false) {
+void expect_same_bits(ValueStorage storage, const cuda::HubRules& rules, bool fp32_values = false,
+                      index_t short_rows = testing::repetitions(20000, 3000)) {
   using enum cuda::MerbitLayout;
-  const Csr<double> structure = graph_with_long_rows(testing::repetitions(20000, 3000), 5000);
+  const Csr<double> structure = graph_with_long_rows(short_rows, 5000);
   for (const cuda::MerbitLayout layout : {scalar, columns, local_columns}) {
     if (layout != scalar && storage == ValueStorage::weighted) continue;
     SCOPED_TRACE(static_cast<int>(layout));
@@ -307,31 +308,59 @@ TEST_F(HubColumnsCuda, ProductsWithStagedHubsKeepTheirBits) {
     expect_same_bits<double>(ValueStorage::pattern, rules);
   }
   expect_same_bits<double>(ValueStorage::weighted, testing::staged_hubs(100));
+  // More tiles than there are warps on a GPU.
+  expect_same_bits<double>(ValueStorage::pattern, testing::staged_hubs(100), false, testing::repetitions(500000, 6000));
 }
 
-/// NaN and infinities stay in the rows that have their columns.
+/// Sixty columns, which all have more uses than histograms tell apart, twenty of them most.
+TEST_F(HubColumnsCuda, StagedAmongManyThatAreUsedOften) {
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  for (index_t i = 0; i < 4000; ++i) {
+    for (index_t j = 0; j < 60; ++j) {
+      if (i % (1 + j / 20) == 0) columns.push_back(50 * j);
+    }
+    offsets.push_back(std::ssize(columns));
+  }
+  const Csr<double> matrix =
+      Csr<double>::pattern(4000, 3000, Array<offset_t>::copy_of(std::span<const offset_t>(offsets)),
+                           Array<index_t>::copy_of(std::span<const index_t>(columns)));
+  const Found found = find(matrix, testing::staged_hubs(30));
+  expect_codes(matrix, found);
+  ASSERT_EQ(found.hubs.size(), 60U);
+  ASSERT_EQ(found.staged, 20);
+  EXPECT_EQ(found.hubs[40], 0);
+  EXPECT_EQ(found.hubs[59], 950);
+}
+
+/// NaN stays in the rows that have its column, whether that is a packed hub or a staged one.
 TEST_F(HubColumnsCuda, NanStaysInItsRows) {
   const Csr<double> structure = graph(3000, 2000, 100, 3);
-  for (const std::int64_t most_staged : {0, 2000}) {
   testing::MerbitCudaCase forced{"", cuda::MerbitLayout::columns};
-  forced.hubs = testing::staged_hubs(most_staged);
-  const MerbitOnGpu<double> a(with_storage<double>(structure, ValueStorage::pattern), forced, Determinism::run_to_run);
-  const cuda::HubArrays& hubs = a.kernel_with_tiles().tiles().hubs;
-  ASSERT_GT(hubs.count, 10);
-  index_t hub = 0;
-  detail::copy_bytes(Device{}, &hub, Device::cuda(0), hubs.columns + 5, sizeof(hub));
-  std::vector<double> x(2000, 1.0);
-  x[static_cast<std::size_t>(hub)] = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<double> y = a.apply(1.0, x, 0.0, std::vector<double>(3000, 0.0));
-  int with_nan = 0;
-  for (index_t i = 0; i < structure.rows(); ++i) {
-    const auto begin = structure.columns().begin() + structure.row_offsets()[i];
-    const auto end = structure.columns().begin() + structure.row_offsets()[i + 1];
-    const bool has_it = std::find(begin, end, hub) != end;
-    with_nan += has_it ? 1 : 0;
-    ASSERT_EQ(std::isnan(y[static_cast<std::size_t>(i)]), has_it) << "row " << i;
-  }
-  EXPECT_GT(with_nan, 5);
+  for (const std::int64_t most_staged : {0, 50}) {
+    forced.hubs = testing::staged_hubs(most_staged);
+    const MerbitOnGpu<double> a(with_storage<double>(structure, ValueStorage::pattern), forced,
+                                Determinism::run_to_run);
+    const cuda::HubArrays& hubs = a.kernel_with_tiles().tiles().hubs;
+    ASSERT_GT(hubs.count, 100);
+    ASSERT_EQ(hubs.staged > 0, most_staged > 0);
+    for (const index_t number : {5, hubs.count - 1}) {
+      SCOPED_TRACE(::testing::Message() << "hub " << number << ", " << hubs.staged << " staged");
+      index_t hub = 0;
+      detail::copy_bytes(Device{}, &hub, Device::cuda(0), hubs.columns + number, sizeof(hub));
+      std::vector<double> x(2000, 1.0);
+      x[static_cast<std::size_t>(hub)] = std::numeric_limits<double>::quiet_NaN();
+      const std::vector<double> y = a.apply(1.0, x, 0.0, std::vector<double>(3000, 0.0));
+      int with_nan = 0;
+      for (index_t i = 0; i < structure.rows(); ++i) {
+        const auto begin = structure.columns().begin() + structure.row_offsets()[i];
+        const auto end = structure.columns().begin() + structure.row_offsets()[i + 1];
+        const bool has_it = std::find(begin, end, hub) != end;
+        with_nan += has_it ? 1 : 0;
+        ASSERT_EQ(std::isnan(y[static_cast<std::size_t>(i)]), has_it) << "row " << i;
+      }
+      EXPECT_GT(with_nan, 1);
+    }
   }
 }
 

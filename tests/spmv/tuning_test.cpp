@@ -108,7 +108,7 @@ TEST(MerbitTuning, ForcedLayoutsThatDoNotFitAreRefusedWithSizes) {
     FAIL() << "not refused";
   } catch (const NotSupported& refusal) {
     EXPECT_STREQ(refusal.what(),
-                 "the layout local columns of MERBIT needs blocks of 1024 threads and 62976 bytes of shared memory: a "
+                 "the layout local columns of MERBIT needs blocks of 1024 threads and 63744 bytes of shared memory: a "
                  "multiprocessor of GPU has 1536 threads and 49152 bytes per block");
   }
 }
@@ -137,6 +137,8 @@ TEST(MerbitTuning, AllLayoutsFitEveryGpu) {
     expect_layouts_fit<double, double>(gpu);
     expect_layouts_fit<double, float>(gpu);
     expect_layouts_fit<double, cuda::Ones>(gpu);
+    expect_fits(cuda::MerbitCudaPolicy<float, cuda::Ones>::ColumnsOfStagedHubs::footprint(), gpu);
+    expect_fits(cuda::MerbitCudaPolicy<double, cuda::Ones>::ColumnsOfStagedHubs::footprint(), gpu);
   }
 }
 

@@ -255,11 +255,13 @@ TEST(InteriorSlices, HaveAllTermsOfAllRows) {
 
 /// A symmetric half whose values are taken at the places of the list: products, and the bits of values in full.
 TYPED_TEST(CudaUniformRows, OfAHalfMultiplyAsValuesInFullDo) {
-  for (const std::vector<index_t>& list :
-       std::vector<std::vector<index_t>>{{-40, -1, 0, 1, 40},
-                                         {-1030, -3, 3, 1030},
-                                         {-700, -40, -1, 0, 1, 40, 700},
-                                         {-701, -700, -699, -1, 0, 1, 699, 700, 701}}) {
+  for (const std::vector<index_t>& list : std::vector<std::vector<index_t>>{
+           {-40, -1, 0, 1, 40},
+           {-1030, -3, 3, 1030},
+           {-700, -40, -1, 0, 1, 40, 700},
+           {-701, -700, -699, -1, 0, 1, 699, 700, 701},
+           {-1221, -1220, -1219, -1201, -1200, -1199, -1181, -1180, -1179, -21,  -20,  -19,  -1,  0,
+            1,     19,    20,    21,    1179,  1180,  1181,  1199,  1200,  1201, 1219, 1220, 1221}}) {
     const index_t rows = 33000;
     RepeatingRows spec{rows, rows, {list}, {}, {}};
     spec.seed = 7;
@@ -293,6 +295,36 @@ TYPED_TEST(CudaUniformRows, OfAHalfGiveWayToValuesInFull) {
     product.update_values(values, false);
     ASSERT_EQ(says_half(product), is_symmetric);
     testing::check_all_products(product);
+    ASSERT_FALSE(this->HasFatalFailure());
+  }
+}
+
+/// A half in single precision, then in double, which may be taken in parts, with more blocks and sums.
+TYPED_TEST(CudaUniformRows, OfAHalfWithWiderValues) {
+  for (const std::vector<index_t>& list :
+       std::vector<std::vector<index_t>>{{-1030, -3, 3, 1030}, {-701, -700, -699, -1, 0, 1, 699, 700, 701}}) {
+    const index_t rows = 33000;
+    RepeatingRows spec{rows, rows, {list}, {}, {}};
+    spec.seed = 7;
+    const auto matrix = testing::symmetric_rows<TypeParam>(spec);
+    const auto wide = testing::symmetric_values(matrix.view(), 3);
+    std::vector<TypeParam> rounded(wide.begin(), wide.end());
+    for (TypeParam& value : rounded) value = static_cast<TypeParam>(static_cast<float>(value));
+    CudaProduct<TypeParam> product(matrix, this->options());
+    for (const auto& values : {rounded, wide}) {
+      product.update_values(values, false);
+      ASSERT_TRUE(says_half(product)) << product.plan().info().reason;
+      testing::check_all_products(product);
+      ASSERT_FALSE(this->HasFatalFailure());
+    }
+    CudaProduct<TypeParam> narrow(
+        Csr<TypeParam>(rows, rows, matrix.row_offsets().to(Device{}), matrix.columns().to(Device{}),
+                       Array<TypeParam>::copy_of(std::span<const TypeParam>(rounded))),
+        this->options());
+    ASSERT_TRUE(says_half(narrow)) << narrow.plan().info().reason;
+    narrow.update_values(wide, false);
+    ASSERT_TRUE(says_half(narrow)) << narrow.plan().info().reason;
+    testing::check_all_products(narrow);
     ASSERT_FALSE(this->HasFatalFailure());
   }
 }
