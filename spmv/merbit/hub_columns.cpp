@@ -127,10 +127,11 @@ double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules&
 }
 
 std::string describe_hubs(const HubColumns& hubs) {
+  const bool is_one = hubs.columns.size() == 1;
   const std::string staged =
       hubs.staged > 0 ? fmt::format(", and at {} of them staged in shared memory", hubs.staged) : "";
-  return fmt::format("x at {} hub columns, which have {:.0f} % of the nonzeros, is packed before each product{}",
-                     hubs.columns.size(),
+  return fmt::format("x at {} hub column{}, which {} {:.0f} % of the nonzeros, is packed before each product{}",
+                     hubs.columns.size(), is_one ? "" : "s", is_one ? "has" : "have",
                      100.0 * static_cast<double>(hubs.uses) / static_cast<double>(hubs.codes.size()), staged);
 }
 

@@ -43,6 +43,7 @@ struct MerbitCudaCase {
                                        {"exact, sigma 53", {}, 53},
                                        {"scalar of hubs", scalar, 0, 0, hubs_of_any_gain()},
                                        {"columns of hubs", columns, 0, 0, hubs_of_any_gain()},
+                                       {"columns of staged hubs", columns, 0, 0, staged_hubs(50)},
                                        {"local columns of hubs", local_columns, 0, 0, hubs_of_any_gain()}};
   if (has_row_layout()) cases.insert(cases.begin() + 5, {"rows", rows});
   return cases;
