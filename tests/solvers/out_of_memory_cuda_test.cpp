@@ -2,6 +2,8 @@
 /// without; it keeps no memory, and works when it is asked again.
 #include "core/cuda/check.hpp"
 #include "core/cuda/context.hpp"
+#include "spmv/merbit/merbit.hpp"
+#include "spmv/merbit/merbit_arrays.hpp"
 #include "tessera/amg.hpp"
 #include "tessera/approximate_inverse.hpp"
 #include "tessera/context.hpp"
@@ -14,12 +16,15 @@
 #include "tests/solvers/systems.hpp"
 #include "tests/support/cuda_kernels.hpp"
 #include "tests/support/cuda_test.hpp"
+#include "tests/support/hub_graphs.hpp"
+#include "tests/support/hub_rules.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tessera::testing {
 namespace {
@@ -107,6 +112,27 @@ TEST_F(OutOfGpuMemory, PlansOfAllKernels) {
     });
     if (HasFatalFailure()) return;
   }
+}
+
+/// Hub columns, which only save time.
+TEST_F(OutOfGpuMemory, ProductsWithoutHubColumns) {
+  const Csr<double> a = graph(460, 460, 30, 5).to(device());
+  cuda::MerbitTuning tuning;
+  tuning.layout = cuda::MerbitLayout::columns;
+  tuning.hubs = staged_hubs(20);
+  int with_hubs = 0;
+  int without = 0;
+  std::vector<double> expected;
+  refuse_each_allocation_of([&] {
+    const auto kernel = cuda::make_merbit_kernel<double>(a.view(), options(SpmvAlgorithm::merbit), tuning);
+    ++(kernel->tiles().hubs.count > 0 ? with_hubs : without);
+    kernel->apply(a.view(), 1.0, b_.span(), 0.0, x_.span());
+    const Array<double> y = x_.to(Device{});
+    if (expected.empty()) expected.assign(y.begin(), y.end());
+    EXPECT_TRUE(std::equal(y.begin(), y.end(), expected.begin()));
+  });
+  EXPECT_GE(with_hubs, 3);
+  EXPECT_GE(without, 1);
 }
 
 TEST_F(OutOfGpuMemory, NewValuesThatTemplatesDoNotHold) {

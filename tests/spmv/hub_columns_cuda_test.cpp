@@ -1,8 +1,8 @@
 // MERBIT's hub columns on a GPU: which are found and staged, and their codes.
 #include "spmv/merbit/hub_columns.hpp"
 
-#include "tests/spmv/hub_graphs.hpp"
 #include "tests/support/cuda_test.hpp"
+#include "tests/support/hub_graphs.hpp"
 #include "tests/support/hub_rules.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // MERBIT's products with hub columns on a GPU, packed and staged: bits, NaN, threads, plans.
 #include "spmv/merbit/hub_columns.hpp"
 #include "spmv/merbit/merbit_arrays.hpp"
-#include "tests/spmv/hub_graphs.hpp"
 #include "tests/spmv/merbit_cuda_support.hpp"
+#include "tests/support/hub_graphs.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -192,7 +192,7 @@ TEST_F(HubProductsCuda, ServeTwoThreadsAtOnce) {
     const std::vector<double> expected[2] = {a.apply(1.0, x[0], 0.0, zeros), a.apply(1.0, x[1], 0.0, zeros)};
     int wrong[2] = {};
     const auto work = [&](std::size_t which) {
-      for (int run = 0; run < testing::repetitions(200, 20); ++run) {
+      for (int run = 0; run < testing::repetitions(200, 100); ++run) {
         wrong[which] += a.apply(1.0, x[which], 0.0, zeros) != expected[which] ? 1 : 0;
       }
     };
