@@ -1,9 +1,11 @@
-// Slices of uniform rows: which of them warps take, and which are interior.
+// Slices of uniform rows: which of them warps take, which are interior, and blocks for them.
+#include "spmv/patterns/pattern_product.hpp"
 #include "spmv/patterns/uniform_rows.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -87,6 +89,33 @@ TEST(SliceOrder, FollowsTheFurthestColumn) {
   EXPECT_EQ(cuda::slice_order(columns, 195313, 128).pitch, 39U);
   EXPECT_EQ(cuda::slice_order(columns, 1000, 128).pitch, 1U) << "too few slices";
   EXPECT_EQ(cuda::slice_order(std::span(columns).subspan(1, 3), 195313, 128).pitch, 1U) << "neighbours alone";
+}
+
+/// Values of single precision, then of double: there is room for the parts of both from the beginning.
+TEST(PatternBlocks, MostAreThoseOfAHalfInParts) {
+  const cuda::RowStencil<double> stencil;
+  const index_t place = 0;
+  const float narrow = 0.0F;
+  const double wide = 0.0;
+  const auto operand = [&](int width, bool is_wide) {
+    cuda::PatternOperand<double> result;
+    result.rows = 100'000;
+    result.cols = 100'000;
+    result.width = width;
+    result.shape = cuda::choose_pattern_slices(result.rows, offset_t{width} * result.rows, width);
+    result.half_places = &place;
+    result.uniform = &stencil;
+    result.values = is_wide ? &wide : nullptr;
+    result.floats = is_wide ? nullptr : &narrow;
+    return result;
+  };
+  for (const int width : {4, 5, 9, 27}) {
+    const std::int64_t of_floats = cuda::pattern_blocks(operand(width, false));
+    const std::int64_t of_doubles = cuda::pattern_blocks(operand(width, true));
+    EXPECT_EQ(of_doubles > of_floats, width != 5) << width;
+    EXPECT_EQ(cuda::most_pattern_blocks(operand(width, false)), of_doubles) << width;
+    EXPECT_EQ(cuda::most_pattern_blocks(operand(width, true)), of_doubles) << width;
+  }
 }
 
 }  // namespace
