@@ -58,7 +58,7 @@ struct HubRules {
   return rows == cols ? row : static_cast<index_t>(std::int64_t{row} * cols / rows);
 }
 
-/// How many hubs are worth looking for depends on these.
+/// Whether hubs are worth looking for depends on these.
 struct HubTraits {
   index_t cols = 0;
   offset_t nnz = 0;
@@ -108,8 +108,8 @@ struct UsedLines {
 [[nodiscard]] double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules,
                                  std::int64_t one_in);
 
-/// What products do with hubs.
-enum class HubUse { none, packed, staged };
+/// Where products read x at hubs: where it is, packed, or packed and the most used in shared memory.
+enum class HubStorage { none, packed, staged };
 
 /// The hubs as kernels see them.
 struct HubArrays {
@@ -118,8 +118,8 @@ struct HubArrays {
   index_t count = 0;
   index_t staged = 0;  ///< the last ones, which have most uses
 
-  [[nodiscard]] HubUse use() const noexcept {
-    return count == 0 ? HubUse::none : staged > 0 ? HubUse::staged : HubUse::packed;
+  [[nodiscard]] HubStorage storage() const noexcept {
+    return count == 0 ? HubStorage::none : staged > 0 ? HubStorage::staged : HubStorage::packed;
   }
 };
 

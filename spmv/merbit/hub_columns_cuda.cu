@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(strip_threads)
 }
 
 /// Which columns are hubs, and which of those are staged.
-struct ChosenHubs {
+struct HubSelection {
   MostUsed all;
   MostUsed staged;
 };
@@ -275,9 +275,9 @@ class HubSearch {
   }
 
   /// \returns none where they do not save enough
-  [[nodiscard]] ChosenHubs choose(const Array<unsigned>& uses) const {
+  [[nodiscard]] HubSelection choose(const Array<unsigned>& uses) const {
     const UseHistograms found = histograms(uses);
-    ChosenHubs hubs{most_used(found.columns, rules_.most, rules_.least_uses), {}};
+    HubSelection hubs{most_used(found.columns, rules_.most, rules_.least_uses), {}};
     if (saved_bytes(found.lines, hubs.all, rules_, 1) < rules_.least_saved) return {};
     const MostUsed staged = choose_staged(uses, found.columns, hubs.all);
     const double share = static_cast<double>(staged.uses) / static_cast<double>(strips_.nnz);
@@ -285,7 +285,7 @@ class HubSearch {
     return hubs;
   }
 
-  [[nodiscard]] HubColumns code(const Array<unsigned>& uses, const ChosenHubs& chosen) const {
+  [[nodiscard]] HubColumns code(const Array<unsigned>& uses, const HubSelection& chosen) const {
     const std::int64_t word_count = (std::int64_t{strips_.cols} + warp_size - 1) / warp_size;
     const Grid grid{blocks_for(strips_.cols, column_threads), column_threads};
     Array<HubWord> words(word_count, Init::none, device_);
@@ -360,7 +360,7 @@ HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets,
   const HubSearch search(strips, rules, device);
   if (strips.count() > sampled_strips && !search.is_promising()) return {};
   const Array<unsigned> uses = search.count_uses({});
-  const ChosenHubs chosen = search.choose(uses);
+  const HubSelection chosen = search.choose(uses);
   return chosen.all.count > 0 ? search.code(uses, chosen) : HubColumns{};
 }
 

@@ -132,6 +132,6 @@ struct MerbitProduct {
 /// T in {float, double}; V in {T, float, Ones}. \param hubs whether columns are codes, in a layout that takes them; all
 /// but `columns` take staged ones from the packed vector as well
 template <class T, class V>
-[[nodiscard]] MerbitProduct<T, V> merbit_product(MerbitLayout layout, HubUse hubs = HubUse::none);
+[[nodiscard]] MerbitProduct<T, V> merbit_product(MerbitLayout layout, HubStorage hubs = HubStorage::none);
 
 }  // namespace tessera::cuda

@@ -175,7 +175,7 @@ __device__ inline void sum_staged_tile(const LoadWindow<Ones>& window, const Til
 }
 
 /// Tiles of a warp: first, first + stride, ... below end.
-struct TilesOfWarp {
+struct WarpTileRange {
   std::int64_t first;
   std::int64_t end;
   std::int64_t stride;
@@ -183,9 +183,9 @@ struct TilesOfWarp {
 
 /// Without persistent warps only one. \param warp in its block
 template <class Policy>
-[[nodiscard]] __device__ TilesOfWarp tiles_of_warp(std::int64_t tiles, int warp) {
+[[nodiscard]] __device__ WarpTileRange warp_tile_range(std::int64_t tiles, int warp) {
   constexpr int warps = Policy::threads / warp_size;
-  if constexpr (Policy::runs) {
+  if constexpr (Policy::raking) {
     const std::int64_t run = (tiles + gridDim.x - 1) / gridDim.x;
     const std::int64_t begin = blockIdx.x * run;
     return {begin + warp, begin + run < tiles ? begin + run : tiles, warps};
@@ -196,7 +196,7 @@ template <class Policy>
   }
 }
 
-/// The product, by tiles_of_warp(). Dynamic shared memory: the columns of all warps, then the hubs that are staged.
+/// The product, by warp_tile_range(). Dynamic shared memory: the columns of all warps, then the hubs that are staged.
 template <class Policy, class Gather, class Epilogue>
 __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     merbit_columns_kernel(MatrixArrays<Ones> a, SnappedTileArrays tiles, Gather gather, typename Epilogue::Output out) {
@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     gather.template stage<Policy::threads>(
         reinterpret_cast<T*>(dynamic_shared_memory() + Policy::dynamic_shared_bytes));
   }
-  const TilesOfWarp own = tiles_of_warp<Policy>(tiles.tiles, warp);
+  const WarpTileRange own = warp_tile_range<Policy>(tiles.tiles, warp);
 #pragma unroll 1
   for (std::int64_t number = own.first; number < own.end; number += own.stride) {
     const TileStart start = tiles.starts[number];

@@ -35,7 +35,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
       : device_(device),
         context_(&Context::of(device)),
         tiles_(std::move(tiles)),
-        product_(merbit_product<T, V>(tiles_.layout, tiles_.hubs.arrays().use())),
+        product_(merbit_product<T, V>(tiles_.layout, tiles_.hubs.arrays().storage())),
         atomic_(atomic && tiles_.share_rows()) {
     arrays_.layout = tiles_.layout;
     arrays_.share_rows = tiles_.share_rows();

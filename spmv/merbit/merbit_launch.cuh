@@ -244,16 +244,16 @@ template <class T, class V, class Gather>
 }
 
 template <class T, class V>
-MerbitProduct<T, V> merbit_product(MerbitLayout layout, HubUse hubs) {
+MerbitProduct<T, V> merbit_product(MerbitLayout layout, HubStorage hubs) {
   if constexpr (is_ones<V>) {
-    if (layout == MerbitLayout::columns && hubs == HubUse::staged) {
+    if (layout == MerbitLayout::columns && hubs == HubStorage::staged) {
       using Gather = StagedHubGather<T>;
       return columns_product<T, V, ColumnsPolicyOf<MerbitCudaPolicy<T, V>, Gather>, Gather>();
     }
   }
   if (takes_hubs(layout)) {
-    return hubs != HubUse::none ? gathering_product<T, V, HubGather<T>>(layout)
-                                : gathering_product<T, V, ColumnGather<T>>(layout);
+    return hubs != HubStorage::none ? gathering_product<T, V, HubGather<T>>(layout)
+                                    : gathering_product<T, V, ColumnGather<T>>(layout);
   }
   if (layout == MerbitLayout::vector) return direct_product<T, V, typename MerbitCudaPolicy<T, V>::Vector>();
   if (layout == MerbitLayout::rows) {

@@ -4,7 +4,7 @@
 
 namespace tessera::cuda {
 
-template MerbitProduct<double, double> merbit_product(MerbitLayout, HubUse);
-template MerbitProduct<double, Ones> merbit_product(MerbitLayout, HubUse);
+template MerbitProduct<double, double> merbit_product(MerbitLayout, HubStorage);
+template MerbitProduct<double, Ones> merbit_product(MerbitLayout, HubStorage);
 
 }  // namespace tessera::cuda

@@ -4,8 +4,8 @@
 
 namespace tessera::cuda {
 
-template MerbitProduct<float, float> merbit_product(MerbitLayout, HubUse);
-template MerbitProduct<float, Ones> merbit_product(MerbitLayout, HubUse);
-template MerbitProduct<double, float> merbit_product(MerbitLayout, HubUse);
+template MerbitProduct<float, float> merbit_product(MerbitLayout, HubStorage);
+template MerbitProduct<float, Ones> merbit_product(MerbitLayout, HubStorage);
+template MerbitProduct<double, float> merbit_product(MerbitLayout, HubStorage);
 
 }  // namespace tessera::cuda

@@ -112,8 +112,8 @@ struct RowsPolicy {
 /// Sizes of the layouts `columns` and `local_columns`.
 /// \tparam Unroll  gathers of a lane that are in flight together where it sums along rows
 /// \tparam TwoRows a lane with a row of its own gathers for two rows at a time: twice as many gathers are in flight
-/// \tparam Runs    persistent warps of a block take neighbouring tiles: all blocks have runs of them
-template <int Sigma, int Unroll, bool TwoRows, int Threads, int MinBlocks, bool Persistent, bool Runs = false>
+/// \tparam Raking  a block takes consecutive tiles (CUB's word); else blocks take them in turn
+template <int Sigma, int Unroll, bool TwoRows, int Threads, int MinBlocks, bool Persistent, bool Raking = false>
 struct ColumnsPolicy {
   static constexpr int sigma = Sigma;
   static constexpr int unroll = Unroll;
@@ -121,8 +121,8 @@ struct ColumnsPolicy {
   static constexpr int threads = Threads;
   static constexpr int min_blocks = MinBlocks;
   static constexpr bool persistent = Persistent;
-  static constexpr bool runs = Runs;
-  static_assert(Persistent || !Runs);
+  static constexpr bool raking = Raking;
+  static_assert(Persistent || !Raking);
   /// Columns staged per warp: a tile's, and what aligned loads of four bring before and beyond it.
   static constexpr int room = (lanes_per_tile * Sigma + window_alignment<4> + 5) / 4 * 4;
   static constexpr int rounds = (room + 4 * lanes_per_tile - 1) / (4 * lanes_per_tile);

@@ -63,14 +63,14 @@ template <class T, class Gather>
 }
 
 template <class T>
-[[nodiscard]] RankLaunch<T> rank_launch(MerbitLayout layout, HubUse hubs) {
+[[nodiscard]] RankLaunch<T> rank_launch(MerbitLayout layout, HubStorage hubs) {
   using Policy = MerbitCudaPolicy<T, Ones>;
-  if (layout == MerbitLayout::columns && hubs == HubUse::staged) {
+  if (layout == MerbitLayout::columns && hubs == HubStorage::staged) {
     return launch_by<T, ColumnsLaunch<T, typename Policy::ColumnsOfStagedHubs, StagedHubGather<T>>>();
   }
   if (takes_hubs(layout)) {
-    return hubs != HubUse::none ? gathering_launch<T, HubGather<T>>(layout)
-                                : gathering_launch<T, ColumnGather<T>>(layout);
+    return hubs != HubStorage::none ? gathering_launch<T, HubGather<T>>(layout)
+                                    : gathering_launch<T, ColumnGather<T>>(layout);
   }
   if (layout == MerbitLayout::vector) {
     return launch_by<T, DirectLaunch<T, Ones, typename Policy::Vector, ColumnGather<T>>>();
@@ -91,7 +91,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
   SingleRankProduct(const Device& device, const MerbitTileArrays& tiles, const CsrView<T>& a)
       : RecordedRankProduct<T>(device),
         context_(&Context::of(device)),
-        launch_(rank_launch<T>(tiles.layout, tiles.hubs.use())),
+        launch_(rank_launch<T>(tiles.layout, tiles.hubs.storage())),
         resident_(prepare()),
         packed_(tiles.hubs.count, Init::none, device),
         ending_(ending_of<T, 1>(device, tiles, launch_.slots(*context_, resident_, tiles.count()))) {

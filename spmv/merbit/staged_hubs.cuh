@@ -1,6 +1,6 @@
 /// \file
-/// Staged hubs in a product: every block keeps x at the most used hubs in shared memory, which it reads once. In a
-/// social graph they have a third of the nonzeros, each of which would else be a request to the second-level cache.
+/// Staged hubs in a product: every block keeps x at the most used hubs in shared memory, which it reads once. On
+/// rmat they have two fifths of the nonzeros, each of which would else be a request to the second-level cache.
 #pragma once
 
 #include "core/cuda/shared_memory.cuh"

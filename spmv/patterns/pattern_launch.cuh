@@ -58,18 +58,18 @@ void with_chunk(int width, Function&& function) {
 /// without a branch between them.
 template <class T, class Values, int Terms, bool Exact, bool Loop, class Function>
 void with_uniform_chunk(PatternChunk<Terms, Exact, Loop> /*chunk*/, int length, Function&& function) {
-  constexpr int parts = std::is_same_v<Values, HalfValues<T>> ? half_parts(Terms, sizeof(T)) : 1;
+  constexpr int warps = std::is_same_v<Values, HalfValues<T>> ? warps_per_slice_of_half(Terms, sizeof(T)) : 1;
   if constexpr (Loop) {
-    if (length > 2 * Terms && length <= 3 * Terms) return function(PatternChunk<Terms, Exact, Loop, 3, parts>{});
+    if (length > 2 * Terms && length <= 3 * Terms) return function(PatternChunk<Terms, Exact, Loop, 3, warps>{});
   }
-  function(PatternChunk<Terms, Exact, Loop, 0, parts>{});
+  function(PatternChunk<Terms, Exact, Loop, 0, warps>{});
 }
 
-/// In how many parts the kernel of uniform rows takes a slice.
+/// Warps that share a slice in the kernel of uniform rows.
 template <class T>
-[[nodiscard]] unsigned parts_of_slices(const PatternOperand<T>& operand) noexcept {
+[[nodiscard]] unsigned warps_per_slice(const PatternOperand<T>& operand) noexcept {
   const bool is_half = operand.uniform != nullptr && operand.half_places != nullptr && operand.values != nullptr;
-  return is_half ? half_parts(pattern_chunk(operand.width), sizeof(T)) : 1;
+  return is_half ? warps_per_slice_of_half(pattern_chunk(operand.width), sizeof(T)) : 1;
 }
 
 /// Slices are prefetched a block per multiprocessor ahead: four were slower, two no faster (H200, CG on 5 points).
@@ -89,23 +89,24 @@ template <class T>
           static_cast<unsigned>(std::min(operand.rows, operand.cols) / (warp_size * operand.shape.rows_per_lane))};
 }
 
-/// \param parts of a slice
+/// \param warps that share a slice
 template <class T>
-[[nodiscard]] std::int64_t blocks_in_parts(const PatternOperand<T>& operand, unsigned parts) noexcept {
+[[nodiscard]] std::int64_t blocks_of_slices(const PatternOperand<T>& operand, unsigned warps) noexcept {
   const PatternRows rows = pattern_rows(operand);
-  const SliceOrder order = operand.uniform != nullptr ? operand.uniform->order.in_parts(parts) : SliceOrder{};
-  return std::int64_t{rows.exception_blocks} + order.blocks(rows.slices * parts);
+  const SliceOrder order = operand.uniform != nullptr ? operand.uniform->order.shared_by(warps) : SliceOrder{};
+  return std::int64_t{rows.exception_blocks} + order.blocks(rows.slices * warps);
 }
 
 template <class T>
 std::int64_t pattern_blocks(const PatternOperand<T>& operand) noexcept {
-  return blocks_in_parts(operand, parts_of_slices(operand));
+  return blocks_of_slices(operand, warps_per_slice(operand));
 }
 
 template <class T>
 std::int64_t most_pattern_blocks(const PatternOperand<T>& operand) noexcept {
-  const bool may_be_in_parts = operand.uniform != nullptr && operand.half_places != nullptr;
-  return blocks_in_parts(operand, may_be_in_parts ? half_parts(pattern_chunk(operand.width), sizeof(T)) : 1);
+  const bool may_be_shared = operand.uniform != nullptr && operand.half_places != nullptr;
+  return blocks_of_slices(operand,
+                          may_be_shared ? warps_per_slice_of_half(pattern_chunk(operand.width), sizeof(T)) : 1);
 }
 
 /// function(chunk, values) with the types that the operand asks for.
@@ -166,13 +167,13 @@ void enqueue_pattern_product(const Context& context, const PatternOperand<T>& op
         if constexpr (suits_uniform_rows<Values>) {
           if (operand.uniform != nullptr) {
             return with_uniform_chunk<T, Values>(chunk, operand.uniform->length, [&](auto uniform_chunk) {
-              constexpr unsigned parts = decltype(uniform_chunk)::parts;
-              PatternRows rows_in_parts = rows;
-              rows_in_parts.slices *= parts;  // prefetches, which count whole slices, are none in parts
+              constexpr unsigned warps = decltype(uniform_chunk)::warps_per_slice;
+              PatternRows shared = rows;
+              shared.slices *= warps;  // prefetches count whole slices, and shared ones have none
               RowStencil<T> list = *operand.uniform;
-              list.order = list.order.in_parts(parts);
+              list.order = list.order.shared_by(warps);
               launch("product by row patterns", context, grid,
-                     uniform_rows_kernel<decltype(uniform_chunk), Values, Terms, T>, rows_in_parts, values, list, terms,
+                     uniform_rows_kernel<decltype(uniform_chunk), Values, Terms, T>, shared, values, list, terms,
                      a.row_offsets.data(), out);
             });
           }

@@ -44,14 +44,13 @@ struct RowsOfLane {
   index_t origin[R];  ///< added to relative columns; 0 where there are none, so that a load is safe
 };
 
-/// The codes of R rows by one load. \tparam Parts in which a warp takes the rows of a slice \param slice part of a
-/// slice
-template <int Parts = 1, int R>
+/// The codes of R rows by one load. \tparam WarpsPerSlice that share its rows \param slice number of a warp's share
+template <int WarpsPerSlice = 1, int R>
 __device__ void load_codes(const PatternRows& p, unsigned slice, int (&code)[R]) {
   static_assert(R == 1 || R == 2 || R == 4);
-  constexpr unsigned of_lane = R * Parts;
-  const std::uint8_t* const from = p.codes + std::size_t{slice / Parts} * (warp_size * of_lane) +
-                                   threadIdx.x % warp_size * of_lane + slice % Parts * R;
+  constexpr unsigned of_lane = R * WarpsPerSlice;
+  const std::uint8_t* const from = p.codes + std::size_t{slice / WarpsPerSlice} * (warp_size * of_lane) +
+                                   threadIdx.x % warp_size * of_lane + slice % WarpsPerSlice * R;
   std::uint32_t all = 0;
   if constexpr (R == 4) {
     all = __ldcs(reinterpret_cast<const std::uint32_t*>(from));
@@ -251,16 +250,16 @@ template <int R>
 }
 
 /// How the entries of rows are taken. \tparam Terms at once \tparam Exact whether the width is that number \tparam Loop
-/// whether lists may be longer \tparam UniformChunks of the list of uniform rows; 0: any number \tparam Parts in which
-/// a warp takes the rows of a slice, as if they were slices; more than one for uniform rows alone
-template <int Terms, bool Exact, bool Loop, int UniformChunks = 0, int Parts = 1>
+/// whether lists may be longer \tparam UniformChunks of the list of uniform rows; 0: any number \tparam
+/// WarpsPerSlice that share the rows of a slice, as if each had a slice; more than one for uniform rows alone
+template <int Terms, bool Exact, bool Loop, int UniformChunks = 0, int WarpsPerSlice = 1>
 struct PatternChunk {
   static constexpr int terms = Terms;
   static constexpr bool exact = Exact;
   static constexpr bool loop = Loop;
   static constexpr int uniform_chunks = UniformChunks;
-  static constexpr int parts = Parts;
-  static constexpr int rows = pattern_rows_per_lane(Terms) / Parts;
+  static constexpr int warps_per_slice = WarpsPerSlice;
+  static constexpr int rows = pattern_rows_per_lane(Terms) / WarpsPerSlice;
 };
 
 template <class Chunk, class Values, class T>

@@ -146,11 +146,11 @@ inline constexpr std::int64_t least_groups_of_pitches = 4;
 /// The same where a lane has one row: 27 points, 144 bytes, .106 with three blocks, .103 with four (H200).
 inline constexpr int uniform_min_blocks_of_one_row = 4;
 
-/// In how many parts a warp takes a slice of a symmetric half whose rows are uniform: fewer rows per lane leave room
-/// for more warps. Measured on an H200 in double precision, in ms, one and two parts: grid with holes (4 terms) .227,
+/// Warps that share a slice of a symmetric half whose rows are uniform: fewer rows per lane leave room
+/// for more warps. Measured on an H200 in double precision, in ms, one and two warps: grid with holes (4 terms) .227,
 /// .195; 27 points (three times 9 terms) .110, .103; 5 points .229, .234. Others are not measured. \param terms at once
 /// \param bytes of a value
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr int half_parts(int terms, std::size_t bytes) noexcept {
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr int warps_per_slice_of_half(int terms, std::size_t bytes) noexcept {
   return bytes == sizeof(double) && (terms <= 4 || terms == most_terms_at_once) ? 2 : 1;
 }
 

@@ -157,19 +157,19 @@ template <class Chunk, int R, class Weights, class T, class Gather>
   std::uint32_t bits = 0;
   if (has_bits) {
     // One sector of them serves 256 slices, so that they come from the second-level cache.
-    bits = __ldg(list.uniform_slices + slice / Chunk::parts / 32);
+    bits = __ldg(list.uniform_slices + slice / Chunk::warps_per_slice / 32);
   } else {
-    load_codes<Chunk::parts>(p, slice, code);
+    load_codes<Chunk::warps_per_slice>(p, slice, code);
   }
   LoadedTerms<Chunk::terms, R, Weights, T> loaded;
   loaded.template load<0>(list, weights, gather);
-  if ((bits >> slice / Chunk::parts % 32 & 1u) != 0) {
+  if ((bits >> slice / Chunk::warps_per_slice % 32 & 1u) != 0) {
 #pragma unroll
     for (int r = 0; r < R; ++r) code[r] = 0;
     add_terms_from<Chunk, 0>(loaded, list, weights, gather, EveryTerm{list.length}, sums);
     return true;
   }
-  if (has_bits) load_codes<Chunk::parts>(p, slice, code);
+  if (has_bits) load_codes<Chunk::warps_per_slice>(p, slice, code);
   using Word = std::conditional_t<Chunk::loop, TermMask, std::uint32_t>;
   MaskedTerms<Word, R> own;
   TermMask all = is_sub_list;
@@ -210,14 +210,14 @@ template <class Chunk, class Values, class T>
   constexpr int R = Chunk::rows;
   using Weights = decltype(weights_at(values, index_t{0}));
   if constexpr (prefetches_slices<Chunk, Weights, T>) {
-    static_assert(Chunk::parts == 1);
+    static_assert(Chunk::warps_per_slice == 1);
     const unsigned ahead = slice + p.slices_ahead;
     if (list.uniform_slices != nullptr && ahead < p.whole_slices) {
       const auto row = static_cast<index_t>(ahead * (warp_size * R));
       prefetch_slice<R>(list, weights_at(values, row), base_at(x, row));
     }
   }
-  if (!list.interior.has(slice / Chunk::parts)) return false;
+  if (!list.interior.has(slice / Chunk::warps_per_slice)) return false;
   const auto first = static_cast<index_t>(slice * (warp_size * R) + threadIdx.x % warp_size);
   int code[R];
   T sums[R] = {};
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(pattern_threads, min_blocks_of<Chunk, Values, 
     if (slice < p.slices && !multiply_uniform_slice<Chunk>(p, list, values, terms.x, out, slice, dots)) {
       // Codes once more, since no register held them.
       RowsOfLane<Chunk::rows> own;
-      load_codes<Chunk::parts>(p, slice, own.code);
+      load_codes<Chunk::warps_per_slice>(p, slice, own.code);
       multiply_slice<Chunk>(p, p.table, values, terms.x, out, slice, own, dots);
     }
   }

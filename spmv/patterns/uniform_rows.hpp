@@ -43,9 +43,9 @@ struct SliceOrder {
   [[nodiscard]] TESSERA_HOST_DEVICE constexpr unsigned ahead(unsigned later) const noexcept {
     return later < pitch ? later : (later + pitch - 1) / pitch * pitch * warps;
   }
-  /// The same distances where slices are taken in parts, as if those were slices.
-  [[nodiscard]] constexpr SliceOrder in_parts(unsigned parts) const noexcept {
-    return pitch == 1 ? *this : SliceOrder(pitch * parts);
+  /// The same distances in rows where warps share slices, as if each had a slice.
+  [[nodiscard]] constexpr SliceOrder shared_by(unsigned warps_per_slice) const noexcept {
+    return pitch == 1 ? *this : SliceOrder(pitch * warps_per_slice);
   }
 
  private:

@@ -229,10 +229,10 @@ TEST(HubColumns, StagedOnesLeaveRoomForColumns) {
   EXPECT_EQ(room(10'000, 0), (10'000 - 2048) / 16 * 16);
 }
 
-TEST(HubColumns, AreUsedByTheirNumbers) {
-  EXPECT_EQ(HubArrays{}.use(), HubUse::none);
-  EXPECT_EQ((HubArrays{nullptr, nullptr, 5, 0}.use()), HubUse::packed);
-  EXPECT_EQ((HubArrays{nullptr, nullptr, 5, 2}.use()), HubUse::staged);
+TEST(HubColumns, AreStoredByTheirNumbers) {
+  EXPECT_EQ(HubArrays{}.storage(), HubStorage::none);
+  EXPECT_EQ((HubArrays{nullptr, nullptr, 5, 0}.storage()), HubStorage::packed);
+  EXPECT_EQ((HubArrays{nullptr, nullptr, 5, 2}.storage()), HubStorage::staged);
 }
 
 TEST(HubColumns, FarIsFromTheDiagonalOfAnyShape) {

@@ -103,14 +103,17 @@ TEST_F(HubProductsCuda, ProductsWithStagedHubsKeepTheirBits) {
   expect_same_bits<double>(ValueStorage::pattern, testing::staged_hubs(100), false, testing::repetitions(500000, 6000));
 }
 
+/// By the columns of a pattern matrix. \param most_staged hubs; 0: all are packed alone
+MerbitOnGpu<double> staging_product(const Csr<double>& structure, std::int64_t most_staged) {
+  const testing::MerbitCudaCase forced{"", cuda::MerbitLayout::columns, 0, 0, testing::staged_hubs(most_staged)};
+  return MerbitOnGpu<double>(with_storage<double>(structure, ValueStorage::pattern), forced, Determinism::run_to_run);
+}
+
 /// NaN stays in the rows that have its column, whether that is a packed hub or a staged one.
 TEST_F(HubProductsCuda, NanStaysInItsRows) {
   const Csr<double> structure = graph(3000, 2000, 100, 3);
-  testing::MerbitCudaCase forced{"", cuda::MerbitLayout::columns};
   for (const std::int64_t most_staged : {0, 50}) {
-    forced.hubs = testing::staged_hubs(most_staged);
-    const MerbitOnGpu<double> a(with_storage<double>(structure, ValueStorage::pattern), forced,
-                                Determinism::run_to_run);
+    const MerbitOnGpu<double> a = staging_product(structure, most_staged);
     const cuda::HubArrays& hubs = a.kernel_with_tiles().tiles().hubs;
     ASSERT_GT(hubs.count, 100);
     ASSERT_EQ(hubs.staged > 0, most_staged > 0);
@@ -182,11 +185,9 @@ TEST_F(HubProductsCuda, PlansOfLargeGraphsPackThem) {
 /// them.
 TEST_F(HubProductsCuda, ServeTwoThreadsAtOnce) {
   const Csr<double> structure = graph(3000, 2000, 100, 3);
-  testing::MerbitCudaCase forced{"", cuda::MerbitLayout::columns};
   for (const std::int64_t most_staged : {0, 50}) {
-    forced.hubs = testing::staged_hubs(most_staged);
-    const MerbitOnGpu<double> a(with_storage<double>(structure, ValueStorage::pattern), forced,
-                                Determinism::run_to_run);
+    const MerbitOnGpu<double> a = staging_product(structure, most_staged);
+    ASSERT_FALSE(a.kernel_with_tiles().tiles().share_rows);
     const std::vector<double> zeros(3000, 0.0);
     const std::vector<double> x[2] = {testing::random_vector<double>(2000, 1), testing::random_vector<double>(2000, 2)};
     const std::vector<double> expected[2] = {a.apply(1.0, x[0], 0.0, zeros), a.apply(1.0, x[1], 0.0, zeros)};

@@ -100,11 +100,11 @@ TEST(PatternsTuning, BytesPerNonzero) {
   EXPECT_EQ(cuda::pattern_rows_per_lane(5), 4);
   EXPECT_EQ(cuda::pattern_rows_per_lane(6), 2);
   // Of a slice whose lanes have four rows, or two.
-  EXPECT_EQ(cuda::half_parts(4, sizeof(double)), 2);
-  EXPECT_EQ(cuda::half_parts(5, sizeof(double)), 1);
-  EXPECT_EQ(cuda::half_parts(7, sizeof(double)), 1);
-  EXPECT_EQ(cuda::half_parts(9, sizeof(double)), 2);
-  EXPECT_EQ(cuda::half_parts(9, sizeof(float)), 1);
+  EXPECT_EQ(cuda::warps_per_slice_of_half(4, sizeof(double)), 2);
+  EXPECT_EQ(cuda::warps_per_slice_of_half(5, sizeof(double)), 1);
+  EXPECT_EQ(cuda::warps_per_slice_of_half(7, sizeof(double)), 1);
+  EXPECT_EQ(cuda::warps_per_slice_of_half(9, sizeof(double)), 2);
+  EXPECT_EQ(cuda::warps_per_slice_of_half(9, sizeof(float)), 1);
   // A table fits into the shared memory that every block has.
   EXPECT_LE(most_pattern_places * 4, 48 * 1024);
   EXPECT_LE(most_template_places * 12, 48 * 1024);

@@ -73,15 +73,15 @@ TEST(SliceOrder, TakesEverySliceOnce) {
   }
 }
 
-/// Taken in parts, slices keep their distances: part p of a slice is where the slice was.
-TEST(SliceOrder, InPartsKeepsDistances) {
+/// Slices that warps share keep their distances.
+TEST(SliceOrder, SharedKeepsDistances) {
   const cuda::SliceOrder order(39);
-  const cuda::SliceOrder parts = order.in_parts(2);
-  EXPECT_EQ(parts.slice(0, 3), 2 * order.slice(0, 3));
-  EXPECT_EQ(parts.slice(1, 3), 2 * order.slice(0, 3) + 1);
-  EXPECT_EQ(parts.slice(78, 3), 2 * order.slice(39, 3));
-  EXPECT_EQ(parts.blocks(2000), order.blocks(1000) * 2);
-  EXPECT_EQ(cuda::SliceOrder{}.in_parts(2).pitch, 1U);
+  const cuda::SliceOrder shared = order.shared_by(2);
+  EXPECT_EQ(shared.slice(0, 3), 2 * order.slice(0, 3));
+  EXPECT_EQ(shared.slice(1, 3), 2 * order.slice(0, 3) + 1);
+  EXPECT_EQ(shared.slice(78, 3), 2 * order.slice(39, 3));
+  EXPECT_EQ(shared.blocks(2000), order.blocks(1000) * 2);
+  EXPECT_EQ(cuda::SliceOrder{}.shared_by(2).pitch, 1U);
 }
 
 TEST(SliceOrder, FollowsTheFurthestColumn) {
@@ -91,8 +91,8 @@ TEST(SliceOrder, FollowsTheFurthestColumn) {
   EXPECT_EQ(cuda::slice_order(std::span(columns).subspan(1, 3), 195313, 128).pitch, 1U) << "neighbours alone";
 }
 
-/// Values of single precision, then of double: there is room for the parts of both from the beginning.
-TEST(PatternBlocks, MostAreThoseOfAHalfInParts) {
+/// Values of single precision, then of double: there is room for the inner products of both from the beginning.
+TEST(PatternBlocks, MostAreThoseOfSharedSlices) {
   const cuda::RowStencil<double> stencil;
   const index_t place = 0;
   const float narrow = 0.0F;

@@ -281,7 +281,7 @@ TYPED_TEST(CudaUniformRows, OfAHalfGiveWayToValuesInFull) {
   }
 }
 
-/// A half in single precision, then in double, which may be taken in parts, with more blocks and sums.
+/// A half in single precision, then in double, whose slices warps may share, with more blocks and sums.
 TYPED_TEST(CudaUniformRows, OfAHalfWithWiderValues) {
   for (const std::vector<index_t>& list :
        std::vector<std::vector<index_t>>{{-1030, -3, 3, 1030}, {-701, -700, -699, -1, 0, 1, 699, 700, 701}}) {
