@@ -24,6 +24,17 @@ constexpr index_t near_columns = 16384;
 /// Of the bytes of the matrix.
 constexpr double least_saved_share = 0.05;
 
+/// Of the second-level cache: x up to the distance from the diagonal at which slots begin, the block of x from which
+/// slots are filled together, and what that may become where there would be too many blocks. Measured on an H200
+/// (bench/NOTES.md): products change by less than 1 % from 1/30 to 1/15, and from 1/15 to 1/4.
+constexpr double near_share = 1.0 / 15.0;
+constexpr double block_share = 1.0 / 8.0;
+constexpr double most_block_share = 1.0 / 3.0;
+
+/// From memory per slot, beside its entry, which is written and read: its column; and what its gather from the cache
+/// costs.
+constexpr double bytes_of_slot = 20.0;
+
 /// From memory per hub that is packed: its line of x, its column, its place.
 constexpr double bytes_of_packing = 80.0;
 
@@ -55,6 +66,18 @@ std::vector<UsedLines> used_lines(const UseCounts& counts, double scale) {
     lines.push_back({count, scale * each});
   }
   return lines;
+}
+
+/// All lines that a sample met, with the uses of all nonzeros.
+struct LineUses {
+  std::vector<UsedLines> lines;
+  double uses = 0.0;
+};
+
+LineUses line_uses(const UseCounts& counts, std::int64_t one_in) {
+  LineUses found{used_lines(counts, static_cast<double>(one_in))};
+  for (const UsedLines& line : found.lines) found.uses += line.count * line.uses;
+  return found;
 }
 
 }  // namespace
@@ -111,28 +134,55 @@ double missed_uses(std::span<const UsedLines> lines, double streamed, double cap
   return missed;
 }
 
-double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules, std::int64_t one_in) {
-  const auto scale = static_cast<double>(one_in);
-  std::vector<UsedLines> used = used_lines(lines, scale);
-  double all_uses = 0.0;
-  for (const UsedLines& line : used) all_uses += line.count * line.uses;
-  if (all_uses == 0.0 || hubs.count == 0) return 0.0;
-  const double before = missed_uses(used, rules.streamed_lines, rules.cached_lines);
-  const double of_hubs = std::min(scale * static_cast<double>(hubs.uses), all_uses);
-  for (UsedLines& line : used) line.uses *= 1.0 - of_hubs / all_uses;
+double missed_beside_hubs(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules, std::int64_t one_in) {
+  LineUses all = line_uses(lines, one_in);
+  if (all.uses == 0.0) return 0.0;
+  const double of_hubs = std::min(static_cast<double>(one_in) * static_cast<double>(hubs.uses), all.uses);
+  for (UsedLines& line : all.lines) line.uses *= 1.0 - of_hubs / all.uses;
   const double packed = static_cast<double>(hubs.count) / rules.line_entries;
-  used.push_back({packed, of_hubs / packed});
-  const double after = missed_uses(used, rules.streamed_lines, rules.cached_lines);
+  if (packed > 0.0) all.lines.push_back({packed, of_hubs / packed});
+  return missed_uses(all.lines, rules.streamed_lines, rules.cached_lines);
+}
+
+double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules, std::int64_t one_in) {
+  if (hubs.count == 0) return 0.0;
+  const double before = missed_uses(line_uses(lines, one_in).lines, rules.streamed_lines, rules.cached_lines);
+  const double after = missed_beside_hubs(lines, hubs, rules, one_in);
   return memory_line_bytes * (before - after) - bytes_of_packing * static_cast<double>(hubs.count);
 }
 
+SlotRules slot_rules(index_t cols, offset_t nnz, double room, const HubRules& rules,
+                     std::int64_t cache_bytes) noexcept {
+  const int element_bytes = memory_line_bytes / rules.line_entries;
+  const double cache_entries = static_cast<double>(cache_bytes) / element_bytes;
+  const double least_block = std::ceil(static_cast<double>(cols) / most_slot_blocks);
+  const double block = std::max(block_share * cache_entries, least_block);
+  if (cols <= 0 || block > most_block_share * cache_entries) return {};
+  constexpr double most = 1 << 30;
+  const double left = room - static_cast<double>(nnz) * sizeof(index_t);
+  const double slot_bytes = static_cast<double>(sizeof(index_t)) + element_bytes;
+  return {static_cast<std::int64_t>(std::clamp(left / slot_bytes, 0.0, most)),
+          static_cast<index_t>(near_share * cache_entries), static_cast<index_t>(block), rules.least_saved};
+}
+
+double saved_by_slots(std::int64_t slots, double missed, const HubRules& rules) noexcept {
+  const double element_bytes = static_cast<double>(memory_line_bytes) / rules.line_entries;
+  const auto all = static_cast<double>(slots);
+  return memory_line_bytes * std::min(missed, all) - (bytes_of_slot + 2.0 * element_bytes) * all;
+}
+
 std::string describe_hubs(const HubColumns& hubs) {
-  const bool is_one = hubs.columns.size() == 1;
+  const std::int64_t count = hubs.columns.size() - hubs.slots;
+  const bool is_one = count == 1;
+  const auto nonzeros = static_cast<double>(hubs.codes.size());
   const std::string staged =
       hubs.staged > 0 ? fmt::format(", and at {} of them staged in shared memory", hubs.staged) : "";
-  return fmt::format("x at {} hub column{}, which {} {:.0f} % of the nonzeros, is packed before each product{}",
-                     hubs.columns.size(), is_one ? "" : "s", is_one ? "has" : "have",
-                     100.0 * static_cast<double>(hubs.uses) / static_cast<double>(hubs.codes.size()), staged);
+  const std::string slots = hubs.slots > 0 ? fmt::format("; {:.0f} % have slots of their own in it",
+                                                         100.0 * static_cast<double>(hubs.slots) / nonzeros)
+                                           : "";
+  return fmt::format("x at {} hub column{}, which {} {:.0f} % of the nonzeros, is packed before each product{}{}",
+                     count, is_one ? "" : "s", is_one ? "has" : "have",
+                     100.0 * static_cast<double>(hubs.uses) / nonzeros, staged, slots);
 }
 
 }  // namespace tessera::cuda

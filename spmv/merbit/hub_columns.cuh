@@ -1,5 +1,5 @@
 /// \file
-/// Hub columns in a product: x is packed at them, and gathered by code.
+/// Hub columns in a product: x is packed for slots and hubs, and gathered by code.
 #pragma once
 
 #include "core/cuda/launch.cuh"
@@ -27,6 +27,7 @@ struct HubGather {
 };
 
 inline constexpr int pack_threads = 256;
+inline constexpr int pack_unroll = 8;  ///< entries of a thread, all in flight together
 
 /// \tparam Epilogue of the product that follows: it tells which vector is read, and whether there is anything to do
 template <class T, class Epilogue>
@@ -35,15 +36,28 @@ __global__ void __launch_bounds__(pack_threads)
   const Epilogue epilogue(out);
   if (epilogue.is_idle()) return;
   const T* const source = epilogue.source(x);
-  const auto h = static_cast<index_t>(blockIdx.x * pack_threads + threadIdx.x);
-  if (h < hubs.count) packed[h] = __ldg(source + __ldcs(hubs.columns + h));
+  const std::int64_t first = std::int64_t{blockIdx.x} * (pack_unroll * pack_threads) + threadIdx.x;
+  index_t column[pack_unroll];
+#pragma unroll
+  for (int u = 0; u < pack_unroll; ++u) {
+    const std::int64_t h = first + u * pack_threads;
+    column[u] = h < hubs.count ? __ldcs(hubs.columns + h) : 0;
+  }
+  T entry[pack_unroll];
+#pragma unroll
+  for (int u = 0; u < pack_unroll; ++u) entry[u] = __ldg(source + column[u]);
+#pragma unroll
+  for (int u = 0; u < pack_unroll; ++u) {
+    const std::int64_t h = first + u * pack_threads;
+    if (h < hubs.count) packed[h] = entry[u];
+  }
 }
 
 /// The device must be current. \param packed hubs.count elements
 template <class T, class Epilogue>
 void enqueue_packing(const Context& context, const HubArrays& hubs, const T* x, const typename Epilogue::Output& out,
                      T* packed) {
-  launch("packing x of hub columns", context, Grid{blocks_for(hubs.count, pack_threads), pack_threads},
+  launch("packing x of hub columns", context, Grid{blocks_for(hubs.count, pack_unroll * pack_threads), pack_threads},
          pack_hubs_kernel<T, Epilogue>, hubs, x, out, packed);
 }
 

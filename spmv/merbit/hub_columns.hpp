@@ -4,6 +4,11 @@
 /// therefore packs them first, a few megabytes side by side; a nonzero has a code in place of its column.
 /// (Frequency-based clustering: Zhang et al., "Making Caches Work for Graph Analytics", IEEE Big Data 2017; there all
 /// vertices are renumbered, here near columns stay where they are.)
+///
+/// Far nonzeros in the other columns, which no cache finds again, may have *slots*: entries of packed x of their own,
+/// in the order of the nonzeros, so that the product reads them side by side. Slots are filled a block of columns after
+/// the other, so that the block's x lies in the second-level cache meanwhile. (Propagation blocking moves products in
+/// such an order: Beamer, Asanović & Patterson, IPDPS 2017.)
 #pragma once
 
 #include "core/host_device.hpp"
@@ -13,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -27,7 +33,29 @@ inline constexpr int memory_line_bytes = 64;
 
 /// The code of hub h of `hubs`, for a nonzero: its place from the end of packed x. Any other column is its own code.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t code_of_hub(index_t h, index_t hubs) noexcept { return h - hubs; }
+/// The code of a slot. \param packed entries of packed x: slots, then hubs
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t code_of_slot(offset_t slot, index_t packed) noexcept {
+  return static_cast<index_t>(slot - packed);
+}
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_hub_code(index_t code) noexcept { return code < 0; }
+
+/// Columns from the diagonal, in either direction.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t distance_between(index_t column, index_t diagonal) noexcept {
+  return column < diagonal ? diagonal - column : column - diagonal;
+}
+/// Less than that of any nonzero, and not far by any rules.
+inline constexpr index_t no_distance = std::numeric_limits<index_t>::min();
+
+/// Blocks of columns into which slots may be divided.
+inline constexpr int most_slot_blocks = 128;
+
+/// Which far nonzeros have slots.
+struct SlotRules {
+  std::int64_t most = 0;     ///< slots; 0: no nonzero has one
+  index_t beyond = 0;        ///< columns from the diagonal; nearer ones are found in the second-level cache
+  index_t column_block = 0;  ///< columns whose slots are filled together
+  double least_saved = 0.0;  ///< bytes per product from which slots pay
+};
 
 /// What makes a column a hub.
 struct HubRules {
@@ -40,18 +68,26 @@ struct HubRules {
   double least_saved = 0.0;         ///< bytes per product from which packing pays
   std::int64_t most_staged = 0;     ///< hubs that fit the shared memory of a block; 0: the kernel stages none
   double least_staged_share = 0.0;  ///< uses per nonzero of the matrix from which staging hubs pays
+  SlotRules slots;
 
-  /// Whether a column is no neighbour of the diagonal. \param diagonal column
-  [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_far(index_t column, index_t diagonal) const noexcept {
-    const index_t apart = column < diagonal ? diagonal - column : column - diagonal;
-    return apart > near;
-  }
+  /// Whether a column is no neighbour of the diagonal. \param distance from it
+  [[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_far(index_t distance) const noexcept { return distance > near; }
 };
 
 /// The rules for a matrix and a GPU. \param element_bytes of x \param value_bytes per nonzero \param cache_bytes of the
 /// second-level cache
 [[nodiscard]] HubRules hub_rules(offset_t nnz, std::size_t element_bytes, double value_bytes,
                                  std::int64_t cache_bytes) noexcept;
+
+/// The rules for slots. \param nnz of the matrix \param room bytes that codes, and slots with their columns, may take
+/// \param rules of its hubs \returns none for a matrix with so many columns that a block of them fits no cache
+[[nodiscard]] SlotRules slot_rules(index_t cols, offset_t nnz, double room, const HubRules& rules,
+                                   std::int64_t cache_bytes) noexcept;
+
+/// Blocks of columns of a matrix, at most most_slot_blocks. \param rules with slots
+[[nodiscard]] constexpr int slot_blocks(index_t cols, const SlotRules& rules) noexcept {
+  return static_cast<int>((std::int64_t{cols} + rules.column_block - 1) / rules.column_block);
+}
 
 /// Column of the diagonal in a row. \param rows at least 1
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t diagonal_column(index_t row, index_t rows, index_t cols) noexcept {
@@ -102,11 +138,20 @@ struct UsedLines {
 /// \param streamed lines that are used once each, in the same time \param capacity lines
 [[nodiscard]] double missed_uses(std::span<const UsedLines> lines, double streamed, double capacity);
 
-/// Bytes that need not come from memory in a product once hubs are packed, less those of packing. The uses of hubs are
-/// taken from all lines alike; in truth lines with hubs lose most, so that the others miss a little more than said.
+/// Uses of x per product that miss the cache once hubs are packed. The uses of hubs are taken from all lines alike; in
+/// truth lines with hubs lose most, so that the others miss a little more than said.
 /// \param lines, hubs counted of one in so many nonzeros
+[[nodiscard]] double missed_beside_hubs(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules,
+                                        std::int64_t one_in);
+
+/// Bytes that need not come from memory in a product once hubs are packed, less those of packing. \param lines, hubs as
+/// for missed_beside_hubs()
 [[nodiscard]] double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules,
                                  std::int64_t one_in);
+
+/// Bytes that need not come from memory in a product with slots, less those of filling and reading them. \param missed
+/// uses of x per product without slots, which are theirs as far as they go
+[[nodiscard]] double saved_by_slots(std::int64_t slots, double missed, const HubRules& rules) noexcept;
 
 /// Where products read x at hubs: where it is, packed, or packed and the most used in shared memory.
 enum class HubStorage { none, packed, staged };
@@ -114,9 +159,9 @@ enum class HubStorage { none, packed, staged };
 /// The hubs as kernels see them.
 struct HubArrays {
   const index_t* codes = nullptr;    ///< per nonzero; null: no column is a hub
-  const index_t* columns = nullptr;  ///< of the hubs: ascending, the staged ones behind the others
-  index_t count = 0;
-  index_t staged = 0;  ///< the last ones, which have most uses
+  const index_t* columns = nullptr;  ///< of packed x: of slots, then of hubs
+  index_t count = 0;                 ///< slots and hubs
+  index_t staged = 0;                ///< the last ones, which have most uses
 
   [[nodiscard]] HubStorage storage() const noexcept {
     return count == 0 ? HubStorage::none : staged > 0 ? HubStorage::staged : HubStorage::packed;
@@ -126,8 +171,9 @@ struct HubArrays {
 /// The hubs of a matrix, on a device.
 struct HubColumns {
   Array<index_t> codes;    ///< per nonzero
-  Array<index_t> columns;  ///< of the hubs: ascending, the staged ones behind the others
-  index_t staged = 0;      ///< the last ones, which have most uses
+  Array<index_t> columns;  ///< of slots, then of the hubs: ascending, the staged ones behind the others
+  std::int64_t slots = 0;
+  index_t staged = 0;      ///< the last hubs, which have most uses
   std::uint64_t uses = 0;  ///< nonzeros with the code of a hub
 
   [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
@@ -142,8 +188,8 @@ struct HubColumns {
 [[nodiscard]] std::string describe_hubs(const HubColumns& hubs);
 
 /// Counts a sample of the nonzeros; where another sample confirms that its hubs save enough, all of them. O(nnz + cols)
-/// work; 4 bytes per nonzero, and 5 per column and 12 per hub for a time. Waits. \param row_offsets, columns on the
-/// device \returns none where packing does not pay \throws CudaError, OutOfMemory
+/// work; 4 bytes per nonzero and per slot, and 5 per column and 12 per hub for a time. Waits. \param row_offsets,
+/// columns on the device \returns none where packing does not pay \throws CudaError, OutOfMemory
 [[nodiscard]] HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets,
                                           std::span<const index_t> columns, const HubRules& rules,
                                           const Device& device);

@@ -109,9 +109,10 @@ HubColumns hubs_of(const CsrView<T>& a, const SpmvOptions& options, const Merbit
   const std::int64_t cache = second_level_cache_bytes(options.device);
   HubRules rules = hub_rules(a.nnz(), sizeof(T), value_bytes_of(a, options), cache);
   rules.most_staged = planned.layout == MerbitLayout::columns ? most_staged : 0;
-  const HubTraits traits{
-      a.cols, a.nnz(), planned.line_share, options.expected_applications, code_room(a, options), a.is_pattern()};
+  const double room = code_room(a, options);
+  const HubTraits traits{a.cols, a.nnz(), planned.line_share, options.expected_applications, room, a.is_pattern()};
   if (!may_gain_by_hubs(traits, rules)) return {};
+  rules.slots = slot_rules(a.cols, a.nnz(), room, rules, cache);
   return find_hub_columns(a.cols, a.row_offsets, a.columns, rules, options.device);
 } catch (const OutOfMemory&) {
   return {};

@@ -41,6 +41,7 @@ std::vector<Forced> forced_layouts() {
                               {"scalar of hubs", scalar, 0, hubs_of_any_gain()},
                               {"columns of hubs", columns, 0, hubs_of_any_gain()},
                               {"columns of staged hubs", columns, 0, staged_hubs(50)},
+                              {"columns of hubs and slots", columns, 0, hubs_and_slots(4000)},
                               {"local columns of hubs", local_columns, 0, hubs_of_any_gain()}};
   if (cuda::device_limits(0).compute_capability >= 90) layouts.push_back({"rows", rows});
   return layouts;

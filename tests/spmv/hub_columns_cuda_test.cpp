@@ -10,6 +10,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <tuple>
 #include <vector>
 
 namespace tessera {
@@ -24,6 +25,7 @@ class HubColumnsCuda : public testing::CudaTest {};
 struct Found {
   std::vector<index_t> codes;
   std::vector<index_t> hubs;
+  std::vector<index_t> slots;  ///< their columns
   std::uint64_t uses = 0;
   index_t staged = 0;
 };
@@ -35,7 +37,9 @@ Found find(const Csr<double>& matrix, const cuda::HubRules& rules) {
       cuda::find_hub_columns(matrix.cols(), there.row_offsets().span(), there.columns().span(), rules, gpu);
   const Array<index_t> codes = hubs.codes.to(Device{});
   const Array<index_t> columns = hubs.columns.to(Device{});
-  return {{codes.begin(), codes.end()}, {columns.begin(), columns.end()}, hubs.uses, hubs.staged};
+  const auto first_hub = columns.begin() + hubs.slots;
+  return {
+      {codes.begin(), codes.end()}, {first_hub, columns.end()}, {columns.begin(), first_hub}, hubs.uses, hubs.staged};
 }
 
 /// Every code stands for the column that it replaced, hubs come in order, those that are staged last, and their uses
@@ -47,15 +51,41 @@ void expect_codes(const Csr<double>& matrix, const Found& found) {
   ASSERT_TRUE(std::is_sorted(found.hubs.begin(), staged));
   ASSERT_TRUE(std::is_sorted(staged, found.hubs.end()));
   ASSERT_EQ(std::set<index_t>(found.hubs.begin(), found.hubs.end()).size(), found.hubs.size());
-  std::uint64_t coded = 0;
+  std::vector<index_t> packed = found.slots;
+  packed.insert(packed.end(), found.hubs.begin(), found.hubs.end());
+  std::uint64_t of_hubs = 0;
   for (offset_t k = 0; k < matrix.nnz(); ++k) {
     const index_t code = found.codes[static_cast<std::size_t>(k)];
     const bool is_coded = cuda::is_hub_code(code);
-    coded += is_coded ? 1 : 0;
-    const index_t column = is_coded ? found.hubs[found.hubs.size() - static_cast<std::size_t>(-code)] : code;
+    of_hubs += is_coded && static_cast<std::size_t>(-code) <= found.hubs.size() ? 1U : 0U;
+    const index_t column = is_coded ? packed.at(packed.size() - static_cast<std::size_t>(-code)) : code;
     ASSERT_EQ(column, matrix.columns()[k]) << "nonzero " << k;
   }
-  EXPECT_EQ(found.uses, coded);
+  EXPECT_EQ(found.uses, of_hubs);
+}
+
+/// Slots are those of the nonzeros that should have one, block of columns by block, and within a block in the order of
+/// nonzeros.
+void expect_slots(const Csr<double>& matrix, const Found& found, const cuda::SlotRules& rules) {
+  const std::set<index_t> hubs(found.hubs.begin(), found.hubs.end());
+  std::vector<std::vector<index_t>> by_block(static_cast<std::size_t>(cuda::slot_blocks(matrix.cols(), rules)));
+  index_t strip_row = 0;
+  for (index_t i = 0; i < matrix.rows(); ++i) {
+    for (offset_t k = matrix.row_offsets()[i]; k < matrix.row_offsets()[i + 1]; ++k) {
+      if (k % 2048 == 0) strip_row = i;
+      const index_t column = matrix.columns()[k];
+      const index_t diagonal = cuda::diagonal_column(strip_row, matrix.rows(), matrix.cols());
+      const bool has_slot = std::abs(column - diagonal) > rules.beyond && !hubs.contains(column);
+      const index_t code = found.codes[static_cast<std::size_t>(k)];
+      ASSERT_EQ(has_slot, code < -std::ssize(found.hubs)) << "nonzero " << k << ", column " << column;
+      if (!has_slot) continue;
+      std::vector<index_t>& block = by_block[static_cast<std::size_t>(column / rules.column_block)];
+      block.push_back(column);
+    }
+  }
+  std::vector<index_t> expected;
+  for (const std::vector<index_t>& block : by_block) expected.insert(expected.end(), block.begin(), block.end());
+  EXPECT_EQ(found.slots, expected);
 }
 
 /// Columns by how many groups of 32 neighbouring nonzeros have them.
@@ -230,6 +260,62 @@ TEST_F(HubColumnsCuda, StagedAmongManyThatAreUsedOften) {
   ASSERT_EQ(found.staged, 20);
   EXPECT_EQ(found.hubs[40], 0);
   EXPECT_EQ(found.hubs[59], 950);
+}
+
+TEST_F(HubColumnsCuda, OtherNonzerosHaveSlots) {
+  for (const auto& [rows, cols, popular] : {std::tuple{1000, 800, 20}, {7000, 9000, 200}, {40, 3, 1}, {1, 1, 1}}) {
+    for (const index_t column_block : {1000000, 700, 71}) {
+      SCOPED_TRACE(::testing::Message() << rows << " x " << cols << ", blocks of " << column_block);
+      const Csr<double> matrix = graph(rows, cols, popular, 11);
+      cuda::HubRules rules = testing::hubs_and_slots(column_block);
+      for (const index_t beyond : {-1, 50}) {
+        rules.slots.beyond = beyond;
+        const Found found = find(matrix, rules);
+        if (found.hubs.empty()) continue;
+        ASSERT_GT(found.slots.size(), beyond < 0 && cols > 3 ? 100U : 0U);
+        expect_codes(matrix, found);
+        expect_slots(matrix, found, rules.slots);
+      }
+    }
+  }
+}
+
+/// Beside staged hubs, and only as far as hubs are looked for.
+TEST_F(HubColumnsCuda, SlotsLieBeforeStagedHubs) {
+  const Csr<double> matrix = graph(7000, 9000, 200, 11);
+  cuda::HubRules rules = testing::hubs_and_slots(500);
+  rules.most_staged = 60;
+  rules.near = 300;
+  const Found found = find(matrix, rules);
+  ASSERT_GT(found.staged, 10);
+  ASSERT_LE(found.staged, 60);
+  expect_codes(matrix, found);
+  rules.slots.beyond = rules.near;
+  expect_slots(matrix, found, rules.slots);
+}
+
+TEST_F(HubColumnsCuda, NoSlotsWhereTheyDoNotPay) {
+  const Csr<double> matrix = graph(7000, 9000, 200, 11);
+  cuda::HubRules rules = testing::hubs_and_slots(500);
+  const auto slots = static_cast<std::int64_t>(find(matrix, rules).slots.size());
+  ASSERT_GT(slots, 1000);
+  const auto expect_none = [&](const cuda::HubRules& changed) {
+    const Found found = find(matrix, changed);
+    EXPECT_TRUE(found.slots.empty());
+    EXPECT_FALSE(found.hubs.empty());
+    expect_codes(matrix, found);
+  };
+  rules.slots.most = slots;
+  EXPECT_EQ(std::ssize(find(matrix, rules).slots), slots);
+  rules.slots.most = slots - 1;
+  expect_none(rules);
+  rules.slots.most = 0;
+  expect_none(rules);
+  rules = testing::hubs_and_slots(500);
+  rules.slots.least_saved = 64.0 * static_cast<double>(slots);
+  expect_none(rules);
+  rules = testing::hubs_and_slots(9000 / cuda::most_slot_blocks - 1);  // more blocks than there may be
+  expect_none(rules);
 }
 
 }  // namespace

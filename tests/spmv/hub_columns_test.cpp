@@ -214,6 +214,65 @@ TEST(HubColumns, AreLookedForInLargeScatteredMatrices) {
   EXPECT_FALSE(may_gain_by_hubs(fewer, hub_rules(web.nnz, 8, 0.0, cache)));
 }
 
+TEST(HubSlots, RulesFollowTheCache) {
+  constexpr std::int64_t cache = 60 * 1024 * 1024;
+  constexpr index_t cols = 15'000'000;
+  const HubRules hubs = hub_rules(231'973'930, 8, 8.0, cache);
+  const SlotRules rules = slot_rules(cols, 231'973'930, 4.0 * 231'973'930 + 12e6, hubs, cache);
+  EXPECT_EQ(rules.most, 1'000'000) << "what is left of the room, 4 and 8 bytes each";
+  EXPECT_EQ(rules.beyond, 524'288);
+  EXPECT_EQ(rules.column_block, 983'040);
+  EXPECT_EQ(rules.least_saved, hubs.least_saved);
+  EXPECT_EQ(slot_blocks(cols, rules), 16);
+  EXPECT_EQ(slot_rules(cols, 231'973'930, 9e8, hubs, cache).most, 0) << "no room beside the codes";
+  EXPECT_EQ(slot_rules(cols, 1'000, 1e15, hubs, cache).most, 1 << 30) << "codes are of 31 bits";
+  EXPECT_EQ(slot_rules(0, 0, 1e9, hubs, cache).most, 0);
+
+  const HubRules floats = hub_rules(231'973'930, 4, 4.0, cache);
+  EXPECT_EQ(slot_rules(cols, 231'973'930, 2e9, floats, cache).beyond, 1'048'576);
+  // 128 blocks of more than an eighth of the cache each, up to a third.
+  const SlotRules large = slot_rules(200'000'000, 231'973'930, 2e9, hubs, cache);
+  EXPECT_EQ(large.column_block, 1'562'500);
+  EXPECT_EQ(slot_blocks(200'000'000, large), most_slot_blocks);
+  EXPECT_EQ(slot_rules(400'000'000, 231'973'930, 2e9, hubs, cache).most, 0) << "no cache holds a block";
+}
+
+TEST(HubSlots, PayWhereUsesMissTheCache) {
+  const HubRules doubles = hub_rules(1'000'000, 8, 8.0, 1 << 20);
+  const HubRules floats = hub_rules(1'000'000, 4, 4.0, 1 << 20);
+  EXPECT_EQ(saved_by_slots(1000, 1000.0, doubles), 1000.0 * (64 - 20 - 16));
+  EXPECT_EQ(saved_by_slots(1000, 1e9, doubles), 1000.0 * (64 - 20 - 16)) << "only their own";
+  EXPECT_EQ(saved_by_slots(1000, 1000.0, floats), 1000.0 * (64 - 20 - 8));
+  EXPECT_LT(saved_by_slots(1000, 500.0, doubles), 0.0) << "half of them are in the cache";
+  EXPECT_EQ(saved_by_slots(0, 1000.0, doubles), 0.0);
+}
+
+TEST(HubSlots, AreOfUsesThatHubsLeave) {
+  constexpr std::size_t cols = 1 << 16;
+  HubRules rules = hub_rules(600'000, sizeof(double), sizeof(double), 64 * 1024);
+  std::vector<unsigned> lines = zipf_uses(cols / 8, 20000, 0.9);
+  const UseCounts counts = counts_of(lines);
+  const double all = missed_beside_hubs(counts, MostUsed{}, rules, 1);
+  EXPECT_GT(all, 1000.0);
+  const MostUsed hubs{8, 100, 20'000};
+  const double fewer = missed_beside_hubs(counts, hubs, rules, 1);
+  EXPECT_LT(fewer, all);
+  EXPECT_NEAR(saved_bytes(counts, hubs, rules, 1), memory_line_bytes * (all - fewer) - 80.0 * 100, 1e-6 * all);
+  EXPECT_EQ(missed_beside_hubs(UseCounts{}, hubs, rules, 1), 0.0);
+}
+
+TEST(HubColumns, AreDescribedWithTheirSlots) {
+  HubColumns hubs;
+  hubs.columns = Array<index_t>(3, Init::zero);
+  hubs.codes = Array<index_t>(100, Init::zero);
+  hubs.uses = 20;
+  EXPECT_EQ(describe_hubs(hubs), "x at 3 hub columns, which have 20 % of the nonzeros, is packed before each product");
+  hubs.slots = 2;
+  EXPECT_EQ(describe_hubs(hubs),
+            "x at 1 hub column, which has 20 % of the nonzeros, is packed before each product; 2 % have slots of their "
+            "own in it");
+}
+
 /// Beside the columns of 32 warps.
 TEST(HubColumns, StagedOnesLeaveRoomForColumns) {
   constexpr int columns = MerbitCudaPolicy<double, Ones>::ColumnsOfStagedHubs::dynamic_shared_bytes;
@@ -242,15 +301,21 @@ TEST(HubColumns, FarIsFromTheDiagonalOfAnyShape) {
   EXPECT_EQ(diagonal_column(2'147'483'646, 2'147'483'647, 2'000'000'000), 1'999'999'999);
   HubRules rules;
   rules.near = 5;
-  EXPECT_FALSE(rules.is_far(10, 5));
-  EXPECT_TRUE(rules.is_far(11, 5));
-  EXPECT_TRUE(rules.is_far(0, 6));
-  EXPECT_FALSE(rules.is_far(1, 6));
+  EXPECT_FALSE(rules.is_far(distance_between(10, 5)));
+  EXPECT_TRUE(rules.is_far(distance_between(11, 5)));
+  EXPECT_TRUE(rules.is_far(distance_between(0, 6)));
+  EXPECT_FALSE(rules.is_far(distance_between(1, 6)));
+  EXPECT_EQ(distance_between(2'147'483'646, 0), 2'147'483'646);
+  rules.near = -1;
+  EXPECT_TRUE(rules.is_far(0));
+  EXPECT_FALSE(rules.is_far(no_distance)) << "no nonzero";
 }
 
 TEST(HubColumns, CodesOfHubsAreNegative) {
   EXPECT_EQ(code_of_hub(0, 3), -3);
   EXPECT_EQ(code_of_hub(2, 3), -1);
+  EXPECT_EQ(code_of_slot(0, 7), -7) << "slots lie before the hubs";
+  EXPECT_EQ(code_of_slot(3, 7), code_of_hub(0, 3) - 1);
   EXPECT_TRUE(is_hub_code(-1));
   EXPECT_FALSE(is_hub_code(0));
 }

@@ -80,6 +80,7 @@ void expect_same_bits(ValueStorage storage, const cuda::HubRules& rules, bool fp
     packed.kernel().describe(info);
     EXPECT_NE(info.reason.find("hub columns"), std::string::npos) << info.reason;
     EXPECT_EQ(info.reason.find("staged in shared memory") != std::string::npos, rules.most_staged > 0) << info.reason;
+    EXPECT_EQ(info.reason.find("slots of their own") != std::string::npos, rules.slots.most > 0) << info.reason;
     EXPECT_GT(info.bytes, static_cast<std::uint64_t>(structure.nnz()) * sizeof(index_t));
   }
 }
@@ -103,22 +104,35 @@ TEST_F(HubProductsCuda, ProductsWithStagedHubsKeepTheirBits) {
   expect_same_bits<double>(ValueStorage::pattern, testing::staged_hubs(100), false, testing::repetitions(500000, 6000));
 }
 
-/// By the columns of a pattern matrix. \param most_staged hubs; 0: all are packed alone
-MerbitOnGpu<double> staging_product(const Csr<double>& structure, std::int64_t most_staged) {
-  const testing::MerbitCudaCase forced{"", cuda::MerbitLayout::columns, 0, 0, testing::staged_hubs(most_staged)};
+TEST_F(HubProductsCuda, ProductsWithSlotsKeepTheirBits) {
+  cuda::HubRules rules = testing::hubs_and_slots(700);
+  expect_same_bits<float>(ValueStorage::weighted, rules);
+  expect_same_bits<double>(ValueStorage::weighted, rules);
+  expect_same_bits<double>(ValueStorage::weighted, rules, true);
+  expect_same_bits<float>(ValueStorage::pattern, rules);
+  expect_same_bits<double>(ValueStorage::pattern, rules);
+  rules.most_staged = 100;
+  expect_same_bits<float>(ValueStorage::pattern, rules);
+  expect_same_bits<double>(ValueStorage::pattern, rules);
+}
+
+/// By the columns of a pattern matrix.
+MerbitOnGpu<double> columns_product(const Csr<double>& structure, const cuda::HubRules& rules) {
+  const testing::MerbitCudaCase forced{"", cuda::MerbitLayout::columns, 0, 0, rules};
   return MerbitOnGpu<double>(with_storage<double>(structure, ValueStorage::pattern), forced, Determinism::run_to_run);
 }
 
-/// NaN stays in the rows that have its column, whether that is a packed hub or a staged one.
+/// NaN stays in the rows that have its column, whether that has slots, or is a packed hub or a staged one.
 TEST_F(HubProductsCuda, NanStaysInItsRows) {
   const Csr<double> structure = graph(3000, 2000, 100, 3);
-  for (const std::int64_t most_staged : {0, 50}) {
-    const MerbitOnGpu<double> a = staging_product(structure, most_staged);
+  for (const cuda::HubRules& rules :
+       {testing::hubs_of_any_gain(), testing::staged_hubs(50), testing::hubs_and_slots(300)}) {
+    const MerbitOnGpu<double> a = columns_product(structure, rules);
     const cuda::HubArrays& hubs = a.kernel_with_tiles().tiles().hubs;
     ASSERT_GT(hubs.count, 100);
-    ASSERT_EQ(hubs.staged > 0, most_staged > 0);
+    ASSERT_EQ(hubs.staged > 0, rules.most_staged > 0);
     for (const index_t number : {5, hubs.count - 1}) {
-      SCOPED_TRACE(::testing::Message() << "hub " << number << ", " << hubs.staged << " staged");
+      SCOPED_TRACE(::testing::Message() << "packed column " << number << ", " << hubs.staged << " staged");
       index_t hub = 0;
       detail::copy_bytes(Device{}, &hub, Device::cuda(0), hubs.columns + number, sizeof(hub));
       std::vector<double> x(2000, 1.0);
@@ -186,7 +200,7 @@ TEST_F(HubProductsCuda, PlansOfLargeGraphsPackThem) {
 TEST_F(HubProductsCuda, ServeTwoThreadsAtOnce) {
   const Csr<double> structure = graph(3000, 2000, 100, 3);
   for (const std::int64_t most_staged : {0, 50}) {
-    const MerbitOnGpu<double> a = staging_product(structure, most_staged);
+    const MerbitOnGpu<double> a = columns_product(structure, testing::staged_hubs(most_staged));
     ASSERT_FALSE(a.kernel_with_tiles().tiles().share_rows);
     const std::vector<double> zeros(3000, 0.0);
     const std::vector<double> x[2] = {testing::random_vector<double>(2000, 1), testing::random_vector<double>(2000, 2)};

@@ -44,6 +44,7 @@ struct MerbitCudaCase {
                                        {"scalar of hubs", scalar, 0, 0, hubs_of_any_gain()},
                                        {"columns of hubs", columns, 0, 0, hubs_of_any_gain()},
                                        {"columns of staged hubs", columns, 0, 0, staged_hubs(50)},
+                                       {"scalar of hubs and slots", scalar, 0, 0, hubs_and_slots(4000)},
                                        {"local columns of hubs", local_columns, 0, 0, hubs_of_any_gain()}};
   if (has_row_layout()) cases.insert(cases.begin() + 5, {"rows", rows});
   return cases;

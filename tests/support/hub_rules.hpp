@@ -24,4 +24,13 @@ namespace tessera::testing {
   return rules;
 }
 
+/// Columns with eight uses or more are hubs, of all others every nonzero has a slot. \param column_block columns whose
+/// slots lie together
+[[nodiscard]] inline cuda::HubRules hubs_and_slots(index_t column_block) {
+  cuda::HubRules rules = hubs_of_any_gain();
+  rules.least_uses = 8;
+  rules.slots = {1 << 20, -1, column_block, -1e300};
+  return rules;
+}
+
 }  // namespace tessera::testing
