@@ -36,18 +36,31 @@ inline constexpr bool may_be_finest<AmgFirstStep<V>> = false;
 template <class V>
 inline constexpr bool may_be_finest<AmgSecondStep<V>> = false;
 
+/// Whether the rows of sliced ELL may be raked: those of P, which are short.
+template <class Op>
+inline constexpr bool may_rake_slices = false;
+template <class V>
+inline constexpr bool may_rake_slices<AmgProlong<V>> = true;
+
+template <bool Raking, class V>
+[[nodiscard]] AmgListedRows<V, Raking> listed_rows(const AmgDeviceMatrix<V>& a) {
+  const AmgRowLists<V>& lists = a.lists();
+  return {a.rows(), lists.stride, lists.entries.data(), lists.codes.data(), a.offsets(), a.values()};
+}
+
 /// function(layout) with the rows of a matrix.
 template <class Op, class V, class Function>
 void with_rows(const AmgDeviceMatrix<V>& a, Function&& function) {
   if constexpr (may_be_finest<Op>) {
     if (a.layout() == AmgRowLayout::listed) {
-      const AmgRowLists<V>& lists = a.lists();
-      return function(
-          AmgListedRows<V>{a.rows(), lists.stride, lists.entries.data(), lists.codes.data(), a.offsets(), a.values()});
+      return a.is_raked() ? function(listed_rows<true>(a)) : function(listed_rows<false>(a));
     }
   }
   switch (a.layout()) {
     case AmgRowLayout::sliced_ell:
+      if constexpr (may_rake_slices<Op>) {
+        if (a.is_raked()) return function(AmgSlicedRows<V, true>{a.rows(), a.offsets(), a.columns(), a.values()});
+      }
       return function(AmgSlicedRows<V>{a.rows(), a.offsets(), a.columns(), a.values()});
     case AmgRowLayout::streamed:
       return function(AmgStreamedRows<V>{a.rows(), a.offsets(), a.columns(), a.values()});
@@ -102,7 +115,7 @@ class GpuExecutor {
   void rows(const Rows& matrix, const Gather& x, const Op& op) {
     with_rows<Op>(matrix, [&](const auto& layout) {
       using Layout = std::remove_cvref_t<decltype(layout)>;
-      start("row operation of a cycle", layout.tiles(), amg_rows_kernel<Layout, Gather, Op>, layout, x, op);
+      start("row operation of a cycle", blocks_of(layout), amg_rows_kernel<Layout, Gather, Op>, layout, x, op);
     });
   }
 
@@ -147,11 +160,16 @@ class GpuExecutor {
     with_rows<Op>(matrix, [&](const auto& layout) {
       using Layout = std::remove_cvref_t<decltype(layout)>;
       const auto kernel = amg_sums_kernel<Layout, Gather, Op>;
-      blocks = std::min(layout.tiles(), resident_blocks(kernel));
+      blocks = std::min(blocks_of(layout), resident_blocks(kernel));
       start("row operation of a cycle with sums", blocks, kernel, layout, layout.tiles(), x, op,
             static_cast<typename Op::Sums*>(setting_.parts));
     });
     return blocks;
+  }
+
+  template <class Layout>
+  [[nodiscard]] static unsigned blocks_of(const Layout& layout) {
+    return blocks_for(layout.tiles(), amg_tiles_per_block<Layout>);
   }
 
   /// Blocks of a kernel that the GPU holds at once. The runtime answers from memory, in less than a microsecond.

@@ -6,8 +6,12 @@
 /// hides much of the time from one launch to the next.
 ///
 /// A layout gives row sums by tiles of a block's threads:
-///   Rows prefetch(tile);          the row of this thread, with the first of its entries
-///   V    sum(Rows&, gather);      its sum, in the thread whose `stores` is set
+///   Row prefetch(tile);           the row of this thread, with the first of its entries
+///   V   sum(Row&, gather);        its sum, in the thread whose `stores` is set
+/// A raking layout (CUB's word), whose blocks take several tiles side by side, splits prefetch(tile) in two; the first
+/// part runs a tile ahead:
+///   Key peek(tile);               what has to be known before entries can be loaded
+///   Row prefetch(tile, key);
 #pragma once
 
 #include "core/cuda/dependent_launch.cuh"
@@ -84,11 +88,16 @@ __device__ V sum_of_entries(AmgThreadRow<V, Reuse>& row, const index_t* columns,
   return sum;
 }
 
-/// Sliced ELL: a thread per row.
-template <class V>
+/// Sliced ELL: a thread per row. \tparam Raking see above
+template <class V, bool Raking = false>
 struct AmgSlicedRows {
   using Value = V;
   using Row = AmgThreadRow<V, AmgReuse::none>;
+  /// Entries of the thread's row: first, and the end of its slice.
+  struct Key {
+    std::uint32_t k = 0;
+    std::uint32_t end = 0;
+  };
   index_t rows;
   const std::uint32_t* starts;
   const index_t* columns;
@@ -96,19 +105,22 @@ struct AmgSlicedRows {
 
   [[nodiscard]] unsigned tiles() const { return blocks_for(rows, amg_threads); }
 
-  __device__ Row prefetch(unsigned tile) const {
+  __device__ Key peek(unsigned tile) const {
+    const unsigned slice = tile * (amg_threads / slice_rows) + threadIdx.x / slice_rows;
+    if (slice * slice_rows >= static_cast<unsigned>(rows)) return {};
+    return {starts[slice] + threadIdx.x % slice_rows, starts[slice + 1]};
+  }
+  __device__ Row prefetch(unsigned tile, const Key& key) const {
     Row row;
     const unsigned i = tile * amg_threads + threadIdx.x;
-    const unsigned slice = i / slice_rows;
     row.index = static_cast<index_t>(i);
     row.stores = i < static_cast<unsigned>(rows);
-    if (slice * slice_rows < static_cast<unsigned>(rows)) {
-      row.k = starts[slice] + threadIdx.x % slice_rows;
-      row.end = starts[slice + 1];
-    }
+    row.k = key.k;
+    row.end = key.end;
     row.entries.load(columns, values, row.k, row.end, slice_rows);
     return row;
   }
+  __device__ Row prefetch(unsigned tile) const { return prefetch(tile, peek(tile)); }
   template <class Gather>
   __device__ V sum(Row& row, const Gather& x) const {
     return sum_of_entries(row, columns, values, slice_rows, x);
@@ -294,11 +306,23 @@ struct AmgStreamedRows {
   }
 };
 
-/// The operation on the rows of a tile.
+/// Tiles of a block.
+template <class Layout>
+inline constexpr unsigned amg_tiles_per_block = 1;
+template <class V>
+inline constexpr unsigned amg_tiles_per_block<AmgSlicedRows<V, true>> = amg_raked_tiles;
+
+/// Blocks per multiprocessor that registers must allow; 0: as the compiler likes. Fewer cost time, and so do more,
+/// whose registers would be spilled (bench/NOTES.md).
+template <class Layout>
+inline constexpr int amg_min_blocks = 0;
+template <>
+inline constexpr int amg_min_blocks<AmgSlicedRows<float, true>> = 7;
+
+/// The operation on the rows of a tile. \param row of this thread, prefetched
 template <class Layout, class Gather, class Op>
-__device__ void apply_to_tile(const Layout& layout, unsigned tile, const Gather& x, const Op& op,
+__device__ void apply_to_tile(const Layout& layout, typename Layout::Row row, const Gather& x, const Op& op,
                               typename Op::Sums& sums) {
-  auto row = layout.prefetch(tile);
   typename Op::Constants constants{};
   if (row.stores) constants = op.constants(row.index);
   wait_for_previous_kernel();
@@ -308,25 +332,46 @@ __device__ void apply_to_tile(const Layout& layout, unsigned tile, const Gather&
   if (row.stores) op.apply(row.index, sum, constants, loaded, sums);
 }
 
-/// A block per tile.
+/// The operation on the tiles first, first + 1, ... of a block. Those past the last one have no rows.
 template <class Layout, class Gather, class Op>
-__global__ void __launch_bounds__(amg_threads)
+__device__ void apply_to_tiles(const Layout& layout, unsigned first, const Gather& x, const Op& op,
+                               typename Op::Sums& sums) {
+  constexpr unsigned each = amg_tiles_per_block<Layout>;
+  if constexpr (each == 1) {
+    apply_to_tile(layout, layout.prefetch(first), x, op, sums);
+  } else {
+    auto next = layout.peek(first);
+#pragma unroll 1
+    for (unsigned tile = first; tile < first + each; ++tile) {
+      const auto key = next;
+      if (tile + 1 < first + each) next = layout.peek(tile + 1);
+      apply_to_tile(layout, layout.prefetch(tile, key), x, op, sums);
+    }
+  }
+}
+
+/// A block per tile, or per amg_tiles_per_block of them.
+template <class Layout, class Gather, class Op>
+__global__ void __launch_bounds__(amg_threads, amg_min_blocks<Layout>)
     amg_rows_kernel(const std::int32_t* halted, Layout layout, Gather x, Op op) {
   let_next_kernel_start();
   if (is_halted(halted)) return;
   typename Op::Sums none;
-  apply_to_tile(layout, blockIdx.x, x, op, none);
+  apply_to_tiles(layout, blockIdx.x * amg_tiles_per_block<Layout>, x, op, none);
 }
 
-/// The same with sums: as many blocks as the GPU holds, each with several tiles, so that few parts are to be added up.
+/// The same with sums: no more blocks than the GPU holds, so that few parts are to be added up.
 template <class Layout, class Gather, class Op>
-__global__ void __launch_bounds__(amg_threads)
+__global__ void __launch_bounds__(amg_threads, amg_min_blocks<Layout>)
     amg_sums_kernel(const std::int32_t* halted, Layout layout, unsigned tiles, Gather x, Op op,
                     typename Op::Sums* parts) {
   let_next_kernel_start();
   if (is_halted(halted)) return;
   typename Op::Sums sums{};
-  for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) apply_to_tile(layout, tile, x, op, sums);
+  constexpr unsigned each = amg_tiles_per_block<Layout>;
+  for (unsigned first = blockIdx.x * each; first < tiles; first += gridDim.x * each) {
+    apply_to_tiles(layout, first, x, op, sums);
+  }
   sums = add_up_block<amg_threads>(sums);
   if (threadIdx.x == 0) parts[blockIdx.x] = sums;
 }

@@ -21,6 +21,9 @@ inline constexpr int slice_rows = 32;
 /// Entries that a lane loads before it needs the first.
 inline constexpr int amg_entries_in_flight = 8;
 
+/// Tiles of rows side by side that a block of a raking kernel takes.
+inline constexpr unsigned amg_raked_tiles = 4;
+
 /// Rows longer than this are summed by a block; one lane or a few would end long after all others.
 inline constexpr offset_t amg_long_row = 512;
 
@@ -40,6 +43,8 @@ struct AmgLayoutTuning {
   double most_streamed_mean = 12.0;
   /// Rows are searched for lists from so many on: below, the waits of the search cost more than a solve gains.
   index_t least_listed_rows = 200000;
+  /// Blocks take several tiles side by side from so many rows on: below, blocks would be too few for a GPU.
+  index_t least_raked_rows = 1 << 21;
 };
 
 /// How the rows of a matrix are summed.
@@ -109,6 +114,7 @@ class AmgDeviceMatrix {
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
   [[nodiscard]] int lanes_log2() const noexcept { return lanes_log2_; }
   [[nodiscard]] bool has_long_rows() const noexcept { return has_long_rows_; }
+  [[nodiscard]] bool is_raked() const noexcept { return is_raked_; }
   /// Of rows, or of slices.
   [[nodiscard]] const std::uint32_t* offsets() const noexcept { return offsets_.data(); }
   [[nodiscard]] const index_t* columns() const noexcept { return columns_.data(); }
@@ -126,6 +132,7 @@ class AmgDeviceMatrix {
   index_t rows_ = 0;
   int lanes_log2_ = 0;
   bool has_long_rows_ = false;  ///< whether there may be some
+  bool is_raked_ = false;       ///< whether blocks take several tiles
   std::int64_t staged_ = 0;     ///< entries of a slice that pass through shared memory when values come
   Array<std::uint32_t> offsets_;
   Array<index_t> columns_;

@@ -153,7 +153,7 @@ template <class V>
 template <class T>
 AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& name, const AmgLayoutTuning& tuning,
                                     bool may_list)
-    : rows_(source.rows()) {
+    : rows_(source.rows()), is_raked_(rows_ >= tuning.least_raked_rows) {
   constexpr int entry_bytes = sizeof(V) + sizeof(index_t);
   const Device& device = source.device();
   const DeviceLimits& limits = Context::of(device).limits();

@@ -22,10 +22,10 @@ struct alignas(2 * sizeof(V)) AmgListEntry {
 /// Lists and the list of each row.
 template <class V>
 struct AmgRowLists {
-  int stride = 0;           ///< entries of the longest list and one; 0: there are no lists
-  bool has_values = false;  ///< row templates
-  Array<AmgListEntry<V>> entries;
-  Array<std::uint8_t> codes;  ///< per row
+  int stride = 0;                  ///< entries of the longest list and one; 0: there are no lists
+  bool has_values = false;         ///< row templates
+  Array<AmgListEntry<V>> entries;  ///< list by list, then amg_entries_in_flight zeros
+  Array<std::uint8_t> codes;       ///< per row
 
   [[nodiscard]] bool exist() const noexcept { return stride > 0; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return entries.bytes() + codes.bytes(); }

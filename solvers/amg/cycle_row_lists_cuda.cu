@@ -3,6 +3,7 @@
 #include "solvers/amg/cycle_row_lists.hpp"
 
 #include "core/cuda/reduce.cuh"
+#include "solvers/amg/cycle_layout.hpp"
 #include "spmv/patterns/patterns.hpp"
 
 #include <optional>
@@ -14,15 +15,16 @@ using namespace detail;
 
 namespace {
 
-/// The table of a matrix's lists with its values in V. \param ones whether every value is 1
+/// The table of a matrix's lists with its values in V, and what may be read past it. \param ones whether every value is
+/// 1
 template <class V, class T>
 [[nodiscard]] Array<AmgListEntry<V>> list_entries(const Device& device, const RowPatterns<T>& found, bool ones) {
-  Array<AmgListEntry<V>> result(found.table.size(), Init::none, device);
+  Array<AmgListEntry<V>> result(found.table.size() + amg_entries_in_flight, Init::zero, device);
   const int stride = found.stride();
   const index_t* const table = found.table.data();
   const T* const values = found.values.data();
   AmgListEntry<V>* const to = result.data();
-  for_each(device, result.size(), [=] __device__(std::int64_t i) {
+  for_each(device, found.table.size(), [=] __device__(std::int64_t i) {
     const std::int64_t list = i / stride;
     const std::int64_t k = i % stride;
     V value{0};

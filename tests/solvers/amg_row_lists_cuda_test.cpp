@@ -66,6 +66,9 @@ void check(const Device& gpu, CycleCase task, const std::string& layout) {
   const auto by_slices = cuda::make_amg_cycle(there, task.options, sliced);
   EXPECT_EQ(by_slices->layouts()[0].name, "sliced-ell");
   EXPECT_EQ(z, image(gpu, *by_slices, r)) << "other bits than by sliced ELL";
+  AmgLayoutTuning raked = listed;
+  raked.least_raked_rows = 1;
+  EXPECT_EQ(z, image(gpu, *cuda::make_amg_cycle(there, task.options, raked), r)) << "other bits by raking blocks";
 }
 
 template <class T, class V>
@@ -103,6 +106,12 @@ TEST_F(AmgRowLists, RowsOfAnyLength) {
   CycleCase wide("square of the plane", EigenSparse<double>(plane * plane));
   wide.has_inverse = false;
   check_both<double, float>(gpu(), wide);
+}
+
+TEST_F(AmgRowLists, MoreTilesThanABlockTakes) {
+  const CycleCase task = aggregated(47, 31, {4, 3});
+  ASSERT_GT(task.a[0].rows(), 256 * static_cast<int>(cuda::amg_raked_tiles));
+  check_both<double, float>(gpu(), task);
 }
 
 TEST_F(AmgRowLists, RowsThatDoNotRepeatStayInSlicedEll) {
