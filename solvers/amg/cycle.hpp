@@ -20,6 +20,7 @@ namespace tessera::detail {
 struct AmgLayout {
   std::string name;         ///< "row-templates", "row-patterns", "sliced-ell", "csr", "dense"
   std::uint64_t bytes = 0;  ///< A, P, R, smoother, vectors
+  bool is_raked = false;    ///< on a GPU: whether blocks of some kernels take several tiles of rows side by side
 };
 
 /// A cycle on one device. Owns copies of what it needs of the hierarchy, and one set of vectors: one product at a time.

@@ -116,7 +116,8 @@ class GpuCycle final : public AmgCycleOperator<T>, private EnqueuedProduct<T> {
       level.weights = Array<V>(static_cast<std::int64_t>(weights(hierarchy, l).size()), Init::none, device_);
     }
     const std::uint64_t bytes = level.bytes() + (level.is_dense ? dense_.values.bytes() : 0);
-    layouts_.push_back({level.is_dense ? "dense" : std::string(level.a.layout_name()), bytes});
+    layouts_.push_back(
+        {level.is_dense ? "dense" : std::string(level.a.layout_name()), bytes, !level.is_dense && level.a.is_raked()});
   }
 
   [[nodiscard]] std::vector<V> weights(const AmgHierarchy<T>& hierarchy, std::size_t l) const {

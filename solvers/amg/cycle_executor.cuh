@@ -39,8 +39,8 @@ inline constexpr bool may_be_finest<AmgSecondStep<V>> = false;
 /// Whether the rows of sliced ELL may be raked: those of P, which are short.
 template <class Op>
 inline constexpr bool may_rake_slices = false;
-template <class V>
-inline constexpr bool may_rake_slices<AmgProlong<V>> = true;
+template <>
+inline constexpr bool may_rake_slices<AmgProlong<float>> = true;
 
 template <bool Raking, class V>
 [[nodiscard]] AmgListedRows<V, Raking> listed_rows(const AmgDeviceMatrix<V>& a) {
@@ -53,7 +53,10 @@ template <class Op, class V, class Function>
 void with_rows(const AmgDeviceMatrix<V>& a, Function&& function) {
   if constexpr (may_be_finest<Op>) {
     if (a.layout() == AmgRowLayout::listed) {
-      return a.is_raked() ? function(listed_rows<true>(a)) : function(listed_rows<false>(a));
+      if constexpr (std::is_same_v<V, float>) {
+        if (a.is_raked()) return function(listed_rows<true>(a));
+      }
+      return function(listed_rows<false>(a));
     }
   }
   switch (a.layout()) {

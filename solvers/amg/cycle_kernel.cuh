@@ -312,8 +312,8 @@ inline constexpr unsigned amg_tiles_per_block = 1;
 template <class V>
 inline constexpr unsigned amg_tiles_per_block<AmgSlicedRows<V, true>> = amg_raked_tiles;
 
-/// Blocks per multiprocessor that registers must allow; 0: as the compiler likes. Fewer cost time, and so do more,
-/// whose registers would be spilled (bench/NOTES.md).
+/// Blocks per multiprocessor that registers must allow; 0: as the compiler likes. Measured (bench/NOTES.md): with these
+/// a kernel spills 16 bytes at most; with more blocks it takes longer for what it spills.
 template <class Layout>
 inline constexpr int amg_min_blocks = 0;
 template <>

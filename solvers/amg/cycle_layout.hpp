@@ -43,8 +43,9 @@ struct AmgLayoutTuning {
   double most_streamed_mean = 12.0;
   /// Rows are searched for lists from so many on: below, the waits of the search cost more than a solve gains.
   index_t least_listed_rows = 200000;
-  /// Blocks take several tiles side by side from so many rows on: below, blocks would be too few for a GPU.
-  index_t least_raked_rows = 1 << 21;
+  /// Row lists and P of single precision: blocks take several tiles side by side from so many rows on. Measured at
+  /// twice as many; the fewer blocks, the more of a GPU idles while the last ones end.
+  index_t least_raked_rows = 1 << 22;
 };
 
 /// How the rows of a matrix are summed.
@@ -132,7 +133,7 @@ class AmgDeviceMatrix {
   index_t rows_ = 0;
   int lanes_log2_ = 0;
   bool has_long_rows_ = false;  ///< whether there may be some
-  bool is_raked_ = false;       ///< whether blocks take several tiles
+  bool is_raked_ = false;       ///< whether the kernels that can rake do
   std::int64_t staged_ = 0;     ///< entries of a slice that pass through shared memory when values come
   Array<std::uint32_t> offsets_;
   Array<index_t> columns_;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace tessera::cuda {
@@ -153,7 +154,7 @@ template <class V>
 template <class T>
 AmgDeviceMatrix<V>::AmgDeviceMatrix(const Csr<T>& source, const std::string& name, const AmgLayoutTuning& tuning,
                                     bool may_list)
-    : rows_(source.rows()), is_raked_(rows_ >= tuning.least_raked_rows) {
+    : rows_(source.rows()), is_raked_(std::is_same_v<V, float> && rows_ >= tuning.least_raked_rows) {
   constexpr int entry_bytes = sizeof(V) + sizeof(index_t);
   const Device& device = source.device();
   const DeviceLimits& limits = Context::of(device).limits();

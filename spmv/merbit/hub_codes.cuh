@@ -15,9 +15,9 @@ struct HubSelection {
   double missed = 0.0;
 };
 
-/// Numbers the hubs, counts slots, and where these pay gives every nonzero its own. Two passes over the nonzeros;
-/// without slots one. Waits. The device must be current. \param uses per column, on the device \param chosen at least
-/// one hub \throws CudaError, OutOfMemory
+/// Numbers the hubs, counts slots, and where these pay gives every far nonzero its own. A pass over the nonzeros; where
+/// a sample promises slots a second one. Waits. The device must be current. \param uses per column, on the device
+/// \param chosen at least one hub \throws CudaError, OutOfMemory
 [[nodiscard]] HubColumns code_hubs(const NonzeroStrips& strips, const HubRules& rules, const Array<unsigned>& uses,
                                    const HubSelection& chosen, const Device& device);
 

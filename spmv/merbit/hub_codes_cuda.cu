@@ -6,6 +6,7 @@
 #include "core/cuda/launch.cuh"
 #include "core/cuda/memory.hpp"
 #include "core/cuda/scan.hpp"
+#include "tessera/error.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -117,9 +118,9 @@ class StripSlots {
 };
 
 __global__ void __launch_bounds__(strip_threads)
-    count_slots_kernel(NonzeroStrips strips, const HubBits* bits, SlotPlan plan) {
+    count_slots_kernel(NonzeroStrips strips, StripSample sample, const HubBits* bits, SlotPlan plan) {
   __shared__ offset_t next[strip_threads / warp_size][most_slot_blocks];
-  const std::int64_t strip = strip_of_warp({});
+  const std::int64_t strip = strip_of_warp(sample);
   if (strip >= strips.count()) return;
   StripSlots slots(plan, next[threadIdx.x / warp_size]);
   slots.begin_with(strips.count(), strip, true);
@@ -213,25 +214,39 @@ class HubCoding {
     return places;
   }
 
-  /// Counts slots; where they pay, makes room for their columns before those of the hubs. \param missed uses of x
-  /// \param begins what the plan refers to
+  /// Where slots pay, makes room for their columns before those of the hubs. None where memory gives out. \param missed
+  /// uses of x \param begins what the plan refers to
   [[nodiscard]] SlotPlan place_slots(const Array<HubBits>& bits, double missed, Array<offset_t>& begins,
-                                     HubColumns& hubs) const {
+                                     HubColumns& hubs) const try {
     SlotRules rules = rules_.slots;
     if (rules.most <= 0) return {};
+    // No number of slots saves more than one per miss.
+    if (saved_by_slots(static_cast<std::int64_t>(missed), missed, rules_) < rules.least_saved) return {};
     rules.beyond = std::max(rules.beyond, rules_.near);
     SlotPlan plan{rules, slot_blocks(strips_.cols, rules)};
     if (plan.blocks > most_slot_blocks) return {};
-    begins = Array<offset_t>(plan.blocks * strips_.count(), Init::none, device_);
+    begins = Array<offset_t>(plan.blocks * strips_.count(), Init::zero, device_);
     plan.begins = begins.data();
-    launch("counting slots", context_, strips_.grid({}), count_slots_kernel, strips_, bits.data(), plan);
-    const std::int64_t slots = exclusive_sum(device_, begins.span());
+    if (strips_.count() > sampled_strips) {
+      const std::int64_t about = sampled_strips * count_slots({sampled_strips, 0}, bits, plan, begins);
+      if (saved_by_slots(about, missed, rules_) < rules.least_saved / 2) return {};
+    }
+    const std::int64_t slots = count_slots({}, bits, plan, begins);
     if (slots == 0 || slots > rules.most || saved_by_slots(slots, missed, rules_) < rules.least_saved) return {};
     Array<index_t> columns(slots + hubs.columns.size(), Init::none, device_);
     detail::copy_bytes(device_, columns.data() + slots, device_, hubs.columns.data(), hubs.columns.bytes());
     hubs.columns = std::move(columns);
     hubs.slots = slots;
     return plan;
+  } catch (const OutOfMemory&) {
+    return {};
+  }
+
+  /// \returns their number; where they begin, in `begins`, for a sample of no use
+  [[nodiscard]] std::int64_t count_slots(const StripSample& sample, const Array<HubBits>& bits, const SlotPlan& plan,
+                                         Array<offset_t>& begins) const {
+    launch("counting slots", context_, strips_.grid(sample), count_slots_kernel, strips_, sample, bits.data(), plan);
+    return exclusive_sum(device_, begins.span());
   }
 
   void write_codes(const Array<HubBits>& bits, const Array<index_t>& places, const SlotPlan& plan,

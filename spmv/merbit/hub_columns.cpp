@@ -134,21 +134,16 @@ double missed_uses(std::span<const UsedLines> lines, double streamed, double cap
   return missed;
 }
 
-double missed_beside_hubs(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules, std::int64_t one_in) {
+HubGain gain_by_hubs(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules, std::int64_t one_in) {
   LineUses all = line_uses(lines, one_in);
-  if (all.uses == 0.0) return 0.0;
+  if (all.uses == 0.0 || hubs.count == 0) return {};
+  const double before = missed_uses(all.lines, rules.streamed_lines, rules.cached_lines);
   const double of_hubs = std::min(static_cast<double>(one_in) * static_cast<double>(hubs.uses), all.uses);
   for (UsedLines& line : all.lines) line.uses *= 1.0 - of_hubs / all.uses;
   const double packed = static_cast<double>(hubs.count) / rules.line_entries;
-  if (packed > 0.0) all.lines.push_back({packed, of_hubs / packed});
-  return missed_uses(all.lines, rules.streamed_lines, rules.cached_lines);
-}
-
-double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules, std::int64_t one_in) {
-  if (hubs.count == 0) return 0.0;
-  const double before = missed_uses(line_uses(lines, one_in).lines, rules.streamed_lines, rules.cached_lines);
-  const double after = missed_beside_hubs(lines, hubs, rules, one_in);
-  return memory_line_bytes * (before - after) - bytes_of_packing * static_cast<double>(hubs.count);
+  all.lines.push_back({packed, of_hubs / packed});
+  const double after = missed_uses(all.lines, rules.streamed_lines, rules.cached_lines);
+  return {memory_line_bytes * (before - after) - bytes_of_packing * static_cast<double>(hubs.count), after};
 }
 
 SlotRules slot_rules(index_t cols, offset_t nnz, double room, const HubRules& rules,
@@ -166,7 +161,7 @@ SlotRules slot_rules(index_t cols, offset_t nnz, double room, const HubRules& ru
 }
 
 double saved_by_slots(std::int64_t slots, double missed, const HubRules& rules) noexcept {
-  const double element_bytes = static_cast<double>(memory_line_bytes) / rules.line_entries;
+  const int element_bytes = memory_line_bytes / rules.line_entries;
   const auto all = static_cast<double>(slots);
   return memory_line_bytes * std::min(missed, all) - (bytes_of_slot + 2.0 * element_bytes) * all;
 }

@@ -23,7 +23,7 @@ struct HubGather {
   const T* x;
   const T* packed_end;
 
-  __device__ T operator()(index_t code) const { return __ldg((is_hub_code(code) ? packed_end : x) + code); }
+  __device__ T operator()(index_t code) const { return __ldg((is_packed_code(code) ? packed_end : x) + code); }
 };
 
 inline constexpr int pack_threads = 256;
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(pack_threads)
 template <class T, class Epilogue>
 void enqueue_packing(const Context& context, const HubArrays& hubs, const T* x, const typename Epilogue::Output& out,
                      T* packed) {
-  launch("packing x of hub columns", context, Grid{blocks_for(hubs.count, pack_unroll * pack_threads), pack_threads},
+  launch("packing x", context, Grid{blocks_for(hubs.count, pack_unroll * pack_threads), pack_threads},
          pack_hubs_kernel<T, Epilogue>, hubs, x, out, packed);
 }
 

@@ -8,7 +8,7 @@
 /// Far nonzeros in the other columns, which no cache finds again, may have *slots*: entries of packed x of their own,
 /// in the order of the nonzeros, so that the product reads them side by side. Slots are filled a block of columns after
 /// the other, so that the block's x lies in the second-level cache meanwhile. (Propagation blocking moves products in
-/// such an order: Beamer, Asanović & Patterson, IPDPS 2017.)
+/// such an order: Beamer, Asanović & Patterson, IPDPS 2017.) They are looked for where hubs pay, not instead of them.
 #pragma once
 
 #include "core/host_device.hpp"
@@ -37,7 +37,8 @@ inline constexpr int memory_line_bytes = 64;
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t code_of_slot(offset_t slot, index_t packed) noexcept {
   return static_cast<index_t>(slot - packed);
 }
-[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_hub_code(index_t code) noexcept { return code < 0; }
+/// Whether a code is that of a hub or of a slot.
+[[nodiscard]] TESSERA_HOST_DEVICE constexpr bool is_packed_code(index_t code) noexcept { return code < 0; }
 
 /// Columns from the diagonal, in either direction.
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr index_t distance_between(index_t column, index_t diagonal) noexcept {
@@ -53,7 +54,7 @@ inline constexpr int most_slot_blocks = 128;
 struct SlotRules {
   std::int64_t most = 0;     ///< slots; 0: no nonzero has one
   index_t beyond = 0;        ///< columns from the diagonal; nearer ones are found in the second-level cache
-  index_t column_block = 0;  ///< columns whose slots are filled together
+  index_t column_block = 1;  ///< columns whose slots are filled together; of more than most_slot_blocks there are none
   double least_saved = 0.0;  ///< bytes per product from which slots pay
 };
 
@@ -84,7 +85,7 @@ struct HubRules {
 [[nodiscard]] SlotRules slot_rules(index_t cols, offset_t nnz, double room, const HubRules& rules,
                                    std::int64_t cache_bytes) noexcept;
 
-/// Blocks of columns of a matrix, at most most_slot_blocks. \param rules with slots
+/// Blocks of columns of a matrix.
 [[nodiscard]] constexpr int slot_blocks(index_t cols, const SlotRules& rules) noexcept {
   return static_cast<int>((std::int64_t{cols} + rules.column_block - 1) / rules.column_block);
 }
@@ -138,19 +139,20 @@ struct UsedLines {
 /// \param streamed lines that are used once each, in the same time \param capacity lines
 [[nodiscard]] double missed_uses(std::span<const UsedLines> lines, double streamed, double capacity);
 
-/// Uses of x per product that miss the cache once hubs are packed. The uses of hubs are taken from all lines alike; in
-/// truth lines with hubs lose most, so that the others miss a little more than said.
-/// \param lines, hubs counted of one in so many nonzeros
-[[nodiscard]] double missed_beside_hubs(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules,
-                                        std::int64_t one_in);
+/// What packing hubs does to a product.
+struct HubGain {
+  double saved = 0.0;   ///< bytes that need not come from memory, less those of packing
+  double missed = 0.0;  ///< uses of x that still miss the cache
+};
 
-/// Bytes that need not come from memory in a product once hubs are packed, less those of packing. \param lines, hubs as
-/// for missed_beside_hubs()
-[[nodiscard]] double saved_bytes(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules,
-                                 std::int64_t one_in);
+/// The uses of hubs are taken from all lines alike; in truth lines with hubs lose most, so that the others miss a
+/// little more than said. \param lines, hubs counted of one in so many nonzeros \param hubs none: nothing is predicted
+[[nodiscard]] HubGain gain_by_hubs(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules,
+                                   std::int64_t one_in);
 
-/// Bytes that need not come from memory in a product with slots, less those of filling and reading them. \param missed
-/// uses of x per product without slots, which are theirs as far as they go
+/// Bytes that need not come from memory in a product with slots, less those of filling and reading them. A miss counts
+/// memory_line_bytes, twice what is read, since reads from anywhere are slower. \param missed uses of x per product
+/// without slots, which are theirs as far as they go
 [[nodiscard]] double saved_by_slots(std::int64_t slots, double missed, const HubRules& rules) noexcept;
 
 /// Where products read x at hubs: where it is, packed, or packed and the most used in shared memory.
@@ -188,7 +190,8 @@ struct HubColumns {
 [[nodiscard]] std::string describe_hubs(const HubColumns& hubs);
 
 /// Counts a sample of the nonzeros; where another sample confirms that its hubs save enough, all of them. O(nnz + cols)
-/// work; 4 bytes per nonzero and per slot, and 5 per column and 12 per hub for a time. Waits. \param row_offsets,
+/// work; 4 bytes per nonzero and per slot, and for a time 5 per column, 16 per hub, and 8 per block of columns and 2048
+/// nonzeros. Waits. \param row_offsets,
 /// columns on the device \returns none where packing does not pay \throws CudaError, OutOfMemory
 [[nodiscard]] HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets,
                                           std::span<const index_t> columns, const HubRules& rules,

@@ -13,9 +13,6 @@ namespace tessera::cuda {
 
 namespace {
 
-/// Of so many strips a sample has one.
-constexpr std::int64_t sampled_strips = 16;
-
 /// Of a sample, to be told from columns that were met by chance.
 constexpr std::uint64_t least_sampled_uses = 2;
 
@@ -141,15 +138,16 @@ class HubSearch {
     launch("uses of hubs", context_, strips_.grid(confirming), count_confirmed_kernel, strips_, rules_, confirming,
            uses.data(), hubs.least_uses, confirmed.data());
     hubs.uses = confirmed.to(Device{})[0];
-    return saved_bytes(found.lines, hubs, rules_, sampled_strips) >= rules_.least_saved;
+    return gain_by_hubs(found.lines, hubs, rules_, sampled_strips).saved >= rules_.least_saved;
   }
 
   /// \returns none where they do not save enough
   [[nodiscard]] HubSelection choose(const Array<unsigned>& uses) const {
     const UseHistograms found = histograms(uses);
     HubSelection hubs{most_used(found.columns, rules_.most, rules_.least_uses), {}};
-    if (saved_bytes(found.lines, hubs.all, rules_, 1) < rules_.least_saved) return {};
-    hubs.missed = missed_beside_hubs(found.lines, hubs.all, rules_, 1);
+    const HubGain gain = gain_by_hubs(found.lines, hubs.all, rules_, 1);
+    if (gain.saved < rules_.least_saved) return {};
+    hubs.missed = gain.missed;
     const MostUsed staged = choose_staged(uses, found.columns, hubs.all);
     const double share = static_cast<double>(staged.uses) / static_cast<double>(strips_.nnz);
     if (staged.count > 0 && share >= rules_.least_staged_share) hubs.staged = staged;

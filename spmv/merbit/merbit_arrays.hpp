@@ -104,7 +104,7 @@ struct ProductInput {
   ExactTileArrays exact;
   const T* x = nullptr;
   HubArrays hubs;       ///< whose codes are the columns of the matrix; or none
-  T* packed = nullptr;  ///< room for x at the hubs
+  T* packed = nullptr;  ///< room for packed x
 };
 
 /// Resident blocks per multiprocessor, for persistent layouts, which start no more.

@@ -180,7 +180,7 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
   bool atomic_;
   Array<float> rounded_;  ///< float copy of the values of a double matrix (fp32_values)
   mutable JoinScratch<T> scratch_;
-  mutable Array<T> packed_;   ///< x at the hubs
+  mutable Array<T> packed_;   ///< x for slots and hubs
   mutable std::mutex mutex_;  ///< held while launches that share what is mutable are put into the stream
 };
 

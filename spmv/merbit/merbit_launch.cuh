@@ -78,7 +78,7 @@ using ColumnsPolicyOf =
                             std::conditional_t<stages_hubs<Gather>, typename Policy::ColumnsOfStagedHubs,
                                                typename Policy::ColumnsOfHubs>>::type;
 
-/// Before a product: packs x at the hubs, where there are any.
+/// Before a product: packs x for slots and hubs, where there are any.
 template <class Gather, class Epilogue, class T, class V>
 void pack_for(const Context& context, const ProductInput<T, V>& in, const typename Epilogue::Output& out) {
   if constexpr (Gather::reads_hubs) enqueue_packing<T, Epilogue>(context, in.hubs, in.x, out, in.packed);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int bulk_copy_capability = 90;
 
-/// Of the memory that is free, what codes may take.
+/// Of the memory that is free, what codes and slots may take.
 constexpr double most_code_share = 1.0 / 3.0;
 
 /// Without tiles yet.
@@ -78,7 +78,8 @@ PlannedTiles layout_for(const CsrView<T>& a, const SpmvOptions& options, bool bu
   return planned;
 }
 
-/// Bytes that codes may take: of the memory that is free a part, and what a limit leaves beside matrix and tiles.
+/// Bytes that codes and slots may take: of the memory that is free a part, and what a limit leaves beside matrix and
+/// tiles.
 template <class T>
 double code_room(const CsrView<T>& a, const SpmvOptions& options) {
   const double room = most_code_share * static_cast<double>(available_bytes(options.device));
@@ -112,7 +113,8 @@ HubColumns hubs_of(const CsrView<T>& a, const SpmvOptions& options, const Merbit
   const double room = code_room(a, options);
   const HubTraits traits{a.cols, a.nnz(), planned.line_share, options.expected_applications, room, a.is_pattern()};
   if (!may_gain_by_hubs(traits, rules)) return {};
-  rules.slots = slot_rules(a.cols, a.nnz(), room, rules, cache);
+  // Rankings, whose products keep packed x a second time, gain nothing by slots (bench/NOTES.md).
+  if (!options.rank_products) rules.slots = slot_rules(a.cols, a.nnz(), room, rules, cache);
   return find_hub_columns(a.cols, a.row_offsets, a.columns, rules, options.device);
 } catch (const OutOfMemory&) {
   return {};

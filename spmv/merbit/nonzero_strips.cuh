@@ -17,6 +17,9 @@ namespace tessera::cuda {
 inline constexpr offset_t strip_nonzeros = 2048;
 inline constexpr int strip_threads = 256;
 
+/// Of so many strips a sample has one.
+inline constexpr std::int64_t sampled_strips = 16;
+
 /// The strips first, first + one_in, ...
 struct StripSample {
   std::int64_t one_in = 1;

@@ -27,7 +27,7 @@ struct StagedHubGather {
 
   __device__ T operator()(index_t code) const {
     if (code < 0 && code >= -hubs) return staged_end[code];
-    return __ldg((is_hub_code(code) ? packed_end : x) + code);
+    return __ldg((is_packed_code(code) ? packed_end : x) + code);
   }
 
   /// Every thread of a block must call. \param to room for the hubs

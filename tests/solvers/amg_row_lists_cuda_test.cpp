@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 namespace tessera::testing {
 namespace {
@@ -66,9 +67,12 @@ void check(const Device& gpu, CycleCase task, const std::string& layout) {
   const auto by_slices = cuda::make_amg_cycle(there, task.options, sliced);
   EXPECT_EQ(by_slices->layouts()[0].name, "sliced-ell");
   EXPECT_EQ(z, image(gpu, *by_slices, r)) << "other bits than by sliced ELL";
+  EXPECT_FALSE(cycle->layouts()[0].is_raked);
   AmgLayoutTuning raked = listed;
   raked.least_raked_rows = 1;
-  EXPECT_EQ(z, image(gpu, *cuda::make_amg_cycle(there, task.options, raked), r)) << "other bits by raking blocks";
+  const auto by_raking = cuda::make_amg_cycle(there, task.options, raked);
+  EXPECT_EQ(by_raking->layouts()[0].is_raked, (std::is_same_v<V, float>));
+  EXPECT_EQ(z, image(gpu, *by_raking, r)) << "other bits by raking blocks";
 }
 
 template <class T, class V>
@@ -112,6 +116,35 @@ TEST_F(AmgRowLists, MoreTilesThanABlockTakes) {
   const CycleCase task = aggregated(47, 31, {4, 3});
   ASSERT_GT(task.a[0].rows(), 256 * static_cast<int>(cuda::amg_raked_tiles));
   check_both<double, float>(gpu(), task);
+}
+
+/// By the raking kernel with sums, whose blocks come round several times.
+TEST_F(AmgRowLists, InnerProductsOfRakedRows) {
+  const int side = gpu_is_emulated ? 150 : 1500;
+  const CycleCase task = aggregated(side, side, {4, 4, 4, 4});
+  const std::vector<double> r = random_values<double>(static_cast<std::size_t>(task.a[0].rows()), 1);
+  const auto hierarchy = on_device(make_hierarchy<double>(task), gpu());
+  AmgLayoutTuning raked = listed;
+  raked.least_raked_rows = 1;
+  const auto cycle = cuda::make_amg_cycle(hierarchy, task.options, raked);
+  ASSERT_TRUE(cycle->layouts()[0].is_raked);
+  const auto on_gpu = Array<double>::copy_of(r, gpu());
+  Array<double> z(on_gpu.size(), Init::zero, gpu());
+  Array<ProductDots> sums(1, Init::zero, gpu());
+  cycle->enqueued()->enqueue(on_gpu.span(), z.span(), on_gpu.span(), sums.data());
+  const Array<double> found = z.to(Device{});
+  EXPECT_EQ(std::vector<double>(found.begin(), found.end()), image(gpu(), *cycle, r));
+  long double wz = 0.0L;
+  long double zz = 0.0L;
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    const long double value = found[static_cast<std::int64_t>(i)];
+    wz += r[i] * value;
+    zz += value * value;
+  }
+  const ProductDots dots = sums.to(Device{})[0];
+  EXPECT_GT(zz, 1.0L);
+  EXPECT_NEAR(dots.yy, static_cast<double>(zz), 1e-12 * static_cast<double>(zz));
+  EXPECT_NEAR(dots.wy, static_cast<double>(wz), 1e-12 * static_cast<double>(zz));
 }
 
 TEST_F(AmgRowLists, RowsThatDoNotRepeatStayInSlicedEll) {

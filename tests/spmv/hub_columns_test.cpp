@@ -143,7 +143,7 @@ Promise promise_of(const std::vector<unsigned>& uses_of_column, const HubRules& 
   }
   Promise promise;
   promise.hubs = most_used(counts_of(uses_of_column), rules.most, rules.least_uses);
-  promise.saved = saved_bytes(counts_of(of_line), promise.hubs, rules, 1);
+  promise.saved = gain_by_hubs(counts_of(of_line), promise.hubs, rules, 1).saved;
   return promise;
 }
 
@@ -169,7 +169,7 @@ TEST(HubColumns, SaveWhereAFewColumnsHaveMostUses) {
   same.uses /= 16;
   std::vector<unsigned> lines(cols / 8);
   for (std::size_t c = 0; c < cols; ++c) lines[c / 8] += sampled[c];
-  EXPECT_NEAR(saved_bytes(counts_of(lines), same, rules, 16) / skewed.saved, 1.0, 0.25);
+  EXPECT_NEAR(gain_by_hubs(counts_of(lines), same, rules, 16).saved / skewed.saved, 1.0, 0.25);
 
   HubRules large = rules;
   large.cached_lines = cols;
@@ -249,16 +249,17 @@ TEST(HubSlots, PayWhereUsesMissTheCache) {
 
 TEST(HubSlots, AreOfUsesThatHubsLeave) {
   constexpr std::size_t cols = 1 << 16;
-  HubRules rules = hub_rules(600'000, sizeof(double), sizeof(double), 64 * 1024);
-  std::vector<unsigned> lines = zipf_uses(cols / 8, 20000, 0.9);
-  const UseCounts counts = counts_of(lines);
-  const double all = missed_beside_hubs(counts, MostUsed{}, rules, 1);
-  EXPECT_GT(all, 1000.0);
-  const MostUsed hubs{8, 100, 20'000};
-  const double fewer = missed_beside_hubs(counts, hubs, rules, 1);
-  EXPECT_LT(fewer, all);
-  EXPECT_NEAR(saved_bytes(counts, hubs, rules, 1), memory_line_bytes * (all - fewer) - 80.0 * 100, 1e-6 * all);
-  EXPECT_EQ(missed_beside_hubs(UseCounts{}, hubs, rules, 1), 0.0);
+  const HubRules rules = hub_rules(600'000, sizeof(double), sizeof(double), 64 * 1024);
+  const UseCounts counts = counts_of(zipf_uses(cols / 8, 20000, 0.9));
+  const HubGain few = gain_by_hubs(counts, {8, 100, 2'000}, rules, 1);
+  const HubGain many = gain_by_hubs(counts, {8, 100, 20'000}, rules, 1);
+  EXPECT_GT(many.missed, 1000.0);
+  EXPECT_LT(many.missed, few.missed);
+  EXPECT_NEAR(many.saved - few.saved, memory_line_bytes * (few.missed - many.missed), 1e-6 * few.missed);
+  const HubGain none = gain_by_hubs(UseCounts{}, {8, 100, 20'000}, rules, 1);
+  EXPECT_EQ(none.missed, 0.0);
+  EXPECT_EQ(none.saved, 0.0);
+  EXPECT_EQ(gain_by_hubs(counts, MostUsed{}, rules, 1).saved, 0.0);
 }
 
 TEST(HubColumns, AreDescribedWithTheirSlots) {
@@ -316,8 +317,8 @@ TEST(HubColumns, CodesOfHubsAreNegative) {
   EXPECT_EQ(code_of_hub(2, 3), -1);
   EXPECT_EQ(code_of_slot(0, 7), -7) << "slots lie before the hubs";
   EXPECT_EQ(code_of_slot(3, 7), code_of_hub(0, 3) - 1);
-  EXPECT_TRUE(is_hub_code(-1));
-  EXPECT_FALSE(is_hub_code(0));
+  EXPECT_TRUE(is_packed_code(-1));
+  EXPECT_FALSE(is_packed_code(0));
 }
 
 }  // namespace

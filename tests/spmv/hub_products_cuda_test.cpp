@@ -151,7 +151,7 @@ TEST_F(HubProductsCuda, NanStaysInItsRows) {
   }
 }
 
-/// Scattered rows of four over more than the cache of any GPU of today keeps of x; half of the columns are hubs'.
+/// Scattered rows of five over more than the cache of any GPU of today keeps of x; three in five nonzeros are hubs'.
 Csr<double> large_graph(index_t rows) {
   std::mt19937_64 generator(11);
   std::vector<offset_t> offsets{0};
@@ -173,8 +173,8 @@ Csr<double> large_graph(index_t rows) {
 }
 
 TEST_F(HubProductsCuda, PlansOfLargeGraphsPackThem) {
-  if (testing::repetitions(1, 0) == 0) GTEST_SKIP() << "12 million rows: not on an emulated GPU";
-  auto graph = std::make_shared<const Csr<double>>(large_graph(12'000'000));
+  if (testing::repetitions(1, 0) == 0) GTEST_SKIP() << "20 million rows: not on an emulated GPU";
+  auto graph = std::make_shared<const Csr<double>>(large_graph(20'000'000));
   const auto there = std::make_shared<const Csr<double>>(graph->to(gpu()));
   SpmvOptions options;
   options.device = gpu();
@@ -182,6 +182,12 @@ TEST_F(HubProductsCuda, PlansOfLargeGraphsPackThem) {
   options.determinism = Determinism::run_to_run;
   const SpmvPlan<double> packed(there, options);
   EXPECT_NE(packed.info().reason.find("hub columns"), std::string::npos) << packed.info().reason;
+  EXPECT_NE(packed.info().reason.find("slots of their own"), std::string::npos) << packed.info().reason;
+  options.rank_products = true;
+  const SpmvPlan<double> of_ranking(there, options);
+  EXPECT_NE(of_ranking.info().reason.find("hub columns"), std::string::npos) << of_ranking.info().reason;
+  EXPECT_EQ(of_ranking.info().reason.find("slots of their own"), std::string::npos) << of_ranking.info().reason;
+  options.rank_products = false;
   options.expected_applications = cuda::applications_worth_hubs_of_pattern - 1;
   const SpmvPlan<double> plain(there, options);
   EXPECT_EQ(plain.info().reason.find("hub columns"), std::string::npos) << plain.info().reason;
