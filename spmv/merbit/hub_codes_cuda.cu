@@ -76,9 +76,7 @@ struct SlotPlan {
   int blocks = 0;              ///< of columns; 0: no nonzero has a slot
   offset_t* begins = nullptr;  ///< [block * strips + strip]: at first the number of slots, then where they begin
 
-  [[nodiscard]] __device__ bool has(const HubBits& bits, index_t column, index_t distance) const {
-    return distance > rules.beyond && !bits.has(column);
-  }
+  [[nodiscard]] __device__ bool is_beyond(index_t distance) const { return distance > rules.beyond; }
 };
 
 /// Slots of a strip, given out in the order of its nonzeros, block of columns by block. One per warp.
@@ -125,7 +123,7 @@ __global__ void __launch_bounds__(strip_threads)
   StripSlots slots(plan, next[threadIdx.x / warp_size]);
   slots.begin_with(strips.count(), strip, true);
   strips.for_nonzeros(strip, [&](offset_t /*k*/, index_t column, index_t distance) {
-    slots.take(plan.has(bits[column / warp_size], column, distance), column);
+    slots.take(plan.is_beyond(distance) && !bits[column / warp_size].has(column), column);
   });
   slots.write_counts(strips.count(), strip);
 }
@@ -158,7 +156,7 @@ __global__ void __launch_bounds__(strip_threads)
       ++mine;
     }
     if (plan.blocks > 0) {
-      const bool has_slot = plan.has(bits, column, distance);
+      const bool has_slot = plan.is_beyond(distance) && !bits.has(column);
       const offset_t slot = slots.take(has_slot, column);
       if (has_slot) {
         out.packed_columns[slot] = column;

@@ -93,7 +93,7 @@ struct ProductOutput {
   T* carries = nullptr;                 ///< one per tile, or null
   T* other = nullptr;                   ///< read only without carries
   const T* w = nullptr;                 ///< with inner products
-  ProductDots* partial_dots = nullptr;  ///< with inner products: one per slot
+  ProductDots* partial_dots = nullptr;  ///< with inner products: one per warp or block
 };
 
 /// Input of a product. One of the two kinds of tiles is in use.
@@ -126,7 +126,7 @@ struct MerbitProduct {
   Launch launch = nullptr;
   Launch launch_with_dots = nullptr;
   /// Entries of ProductOutput::partial_dots that launch_with_dots writes.
-  std::int64_t (*dot_slots)(const Context&, const ResidentBlocks&, std::int64_t tiles) = nullptr;
+  std::int64_t (*dot_parts)(const Context&, const ResidentBlocks&, std::int64_t tiles) = nullptr;
 };
 
 /// T in {float, double}; V in {T, float, Ones}. \param hubs whether columns are codes, in a layout that takes them; all

@@ -47,8 +47,8 @@ class MerbitCudaKernel final : public InspectableMerbitKernel<T> {
     }
     const DeviceGuard current(device_);
     resident_ = product_.prepare(*context_);
-    const std::int64_t slots = product_.dot_slots(*context_, resident_, tiles_.count());
-    scratch_ = JoinScratch<T>(device_, tiles_.share_rows() ? tiles_.count() : 0, slots);
+    const std::int64_t part_count = product_.dot_parts(*context_, resident_, tiles_.count());
+    scratch_ = JoinScratch<T>(device_, tiles_.share_rows() ? tiles_.count() : 0, part_count);
     packed_ = Array<T>(tiles_.hubs.columns.size(), Init::none, device_);
     if constexpr (rounds_values) {
       rounded_ = Array<float>(a.nnz(), Init::none, device_);

@@ -164,13 +164,13 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Epilogue
   alignas(16) __shared__ T staged_by[warps][Policy::staged];
   const int lane = static_cast<int>(threadIdx.x % warp_size);
   const int warp = static_cast<int>(threadIdx.x / warp_size);
-  const std::int64_t slot = std::int64_t{blockIdx.x} * warps + warp;
+  const std::int64_t warp_of_grid = std::int64_t{blockIdx.x} * warps + warp;
   const std::int64_t stride = std::int64_t{gridDim.x} * warps;
   Epilogue epilogue(out);
   if (epilogue.is_idle()) return;
   gather.x = epilogue.source(gather.x);
 #pragma unroll 1
-  for (std::int64_t number = slot; number < tiles.tiles; number += stride) {
+  for (std::int64_t number = warp_of_grid; number < tiles.tiles; number += stride) {
     const TileStart start = tiles.starts[number];
     const TileSpan tile = span_between(number, start, tiles.starts[number + 1]);
     const std::uint32_t word = __ldcs(tiles.lane_words + number * lanes_per_tile + lane);
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks - Epilogue
     multiply_tile<T, Policy>(a, tile, start, word, gather, staged_by[warp], lane, epilogue);
     __syncwarp();
   }
-  epilogue.write_sums(slot, lane);
+  epilogue.write_sums(warp_of_grid, lane);
 }
 
 [[nodiscard]] __device__ inline TileSpan exact_span(const ExactTileArrays& tiles, std::int64_t number) {

@@ -87,18 +87,18 @@ class ProductEpilogue {
     }
   }
 
-  /// The warp's partial inner products. All lanes. \param slot of the warp, in out.partial_dots
-  __device__ void write_sums(std::int64_t slot, int lane) {
+  /// The warp's partial inner products. All lanes. \param part of the warp, in out.partial_dots
+  __device__ void write_sums(std::int64_t part, int lane) {
     if constexpr (WithDots) {
       const double wy = sum_over_lanes(wy_);
       const double yy = sum_over_lanes(yy_);
-      if (lane == 0) out_.partial_dots[slot] = {wy, yy};
+      if (lane == 0) out_.partial_dots[part] = {wy, yy};
     }
   }
 
-  /// The block's partial inner products, warp after warp. All threads. \param slot of the block
+  /// The block's partial inner products, warp after warp. All threads. \param part of the block
   template <int Warps>
-  __device__ void write_sums_of_block(std::int64_t slot, int lane) {
+  __device__ void write_sums_of_block(std::int64_t part, int lane) {
     if constexpr (WithDots) {
       __shared__ double of_warp[Warps][2];
       const double wy = sum_over_lanes(wy_);
@@ -111,7 +111,7 @@ class ProductEpilogue {
         total.wy += sums[0];
         total.yy += sums[1];
       }
-      out_.partial_dots[slot] = total;
+      out_.partial_dots[part] = total;
     }
   }
 

@@ -94,7 +94,7 @@ template <int Threads, class T>
 
 /// Input and output of the sum of partial inner products.
 struct DotSums {
-  std::int64_t slots = 0;           ///< partial sums of the product
+  std::int64_t part_count = 0;      ///< partial sums of the product
   ProductDots* of_block = nullptr;  ///< one per block
   unsigned* finished = nullptr;     ///< blocks that are done; 0 between launches
   ProductDots* total = nullptr;
@@ -127,7 +127,7 @@ __device__ ProductDots join_rows(const Tiles& tiles, const ProductOutput<T>& out
 inline __device__ void add_dots(const ProductDots& mine, const ProductDots* partial, const DotSums& sums) {
   __shared__ bool is_last;
   PlainSums<2> sum{{mine.wy, mine.yy}};
-  for (std::int64_t i = std::int64_t{blockIdx.x} * join_threads + threadIdx.x; i < sums.slots;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * join_threads + threadIdx.x; i < sums.part_count;
        i += std::int64_t{gridDim.x} * join_threads) {
     sum += {{partial[i].wy, partial[i].yy}};
   }
@@ -169,15 +169,16 @@ __global__ void __launch_bounds__(join_threads) merbit_clear_shared_kernel(Tiles
 template <class T>
 struct JoinScratch {
   JoinScratch() = default;
-  /// \param shared_tiles tiles that may leave a carry; 0 where no row is shared \param slots of partial inner products
-  JoinScratch(const Device& device, std::int64_t shared_tiles, std::int64_t slots)
+  /// \param shared_tiles tiles that may leave a carry; 0 where no row is shared \param part_count parts of inner
+  /// products
+  JoinScratch(const Device& device, std::int64_t shared_tiles, std::int64_t part_count)
       : carries(shared_tiles, Init::none, device),
-        partial(slots, Init::none, device),
+        partial(part_count, Init::none, device),
         of_block(max_join_blocks + 1, Init::none, device),
         finished(1, Init::zero, device) {}
 
   Array<T> carries;             ///< one per tile, if any row is shared
-  Array<ProductDots> partial;   ///< one per slot
+  Array<ProductDots> partial;   ///< one per warp or block
   Array<ProductDots> of_block;  ///< max_join_blocks, then the total
   Array<unsigned> finished;
 
@@ -194,7 +195,7 @@ template <bool WithDots, class T, class Tiles>
 void enqueue_join(const Context& context, Tiles tiles, bool share_rows, const ProductOutput<T>& out,
                   const DotSums& sums) {
   if (!share_rows) tiles.tiles = 0;
-  const std::int64_t items = tiles.tiles > sums.slots ? tiles.tiles : sums.slots;
+  const std::int64_t items = tiles.tiles > sums.part_count ? tiles.tiles : sums.part_count;
   const unsigned needed = blocks_for(items, join_threads);
   const unsigned blocks = needed < max_join_blocks ? needed : max_join_blocks;
   launch("joining shared rows", context, Grid{blocks, join_threads}, merbit_join_kernel<T, WithDots, Tiles>, tiles, out,

@@ -25,8 +25,8 @@ void launch_exact(const Context& context, const ResidentBlocks& /*resident*/, co
   start_exact<T, V, ProductEpilogue<T, WithDots>>(context, in, out);
 }
 
-/// One slot per tile, whatever the grid.
-inline std::int64_t slot_per_tile(const Context& /*context*/, const ResidentBlocks& /*resident*/, std::int64_t tiles) {
+/// One part per tile, whatever the grid.
+inline std::int64_t part_per_tile(const Context& /*context*/, const ResidentBlocks& /*resident*/, std::int64_t tiles) {
   return tiles;
 }
 
@@ -88,7 +88,7 @@ void pack_for(const Context& context, const ProductInput<T, V>& in, const typena
 template <class T, class V, class Policy, class Gather>
 struct DirectLaunch {
   static constexpr int warps = Policy::threads / warp_size;
-  static constexpr int slots_per_block = warps;
+  static constexpr int parts_per_block = warps;
 
   /// \returns resident blocks per multiprocessor, where that matters
   template <class Epilogue>
@@ -117,7 +117,7 @@ struct DirectLaunch {
 template <class T, class Policy, class Gather>
 struct ColumnsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
-  static constexpr int slots_per_block = 1;
+  static constexpr int parts_per_block = 1;
 
   template <class Epilogue>
   static int prepare_one(const Context& context) {
@@ -150,7 +150,7 @@ struct ColumnsLaunch {
 template <class T, class Policy>
 struct RowsLaunch {
   static constexpr int warps = Policy::threads / warp_size;
-  static constexpr int slots_per_block = warps;
+  static constexpr int parts_per_block = warps;
   static constexpr int shared_bytes = Policy::dynamic_shared_bytes;
 
   template <class Epilogue>
@@ -187,10 +187,10 @@ void launch_one(const Context& context, const ResidentBlocks& resident, const Pr
   Launcher::template start<ProductEpilogue<T, WithDots>>(context, each, in, out);
 }
 
-/// One slot per warp or per block.
+/// One part per warp or per block.
 template <class Launcher>
-std::int64_t slots_of_blocks(const Context& context, const ResidentBlocks& resident, std::int64_t tiles) {
-  return std::int64_t{Launcher::blocks(context, resident.with_dots, tiles)} * Launcher::slots_per_block;
+std::int64_t parts_of_blocks(const Context& context, const ResidentBlocks& resident, std::int64_t tiles) {
+  return std::int64_t{Launcher::blocks(context, resident.with_dots, tiles)} * Launcher::parts_per_block;
 }
 
 template <class T, class V, class Policy, class Gather = ColumnGather<T>>
@@ -203,7 +203,7 @@ template <class T, class V, class Policy, class Gather = ColumnGather<T>>
           prepare_both<Launcher, T>,
           launch_one<Launcher, T, V, false>,
           launch_one<Launcher, T, V, true>,
-          slots_of_blocks<Launcher>};
+          parts_of_blocks<Launcher>};
 }
 
 template <class T, class V, class Policy, class Gather = ColumnGather<T>>
@@ -215,7 +215,7 @@ template <class T, class V, class Policy, class Gather = ColumnGather<T>>
           prepare_both<Launcher, T>,
           launch_one<Launcher, T, V, false>,
           launch_one<Launcher, T, V, true>,
-          slots_of_blocks<Launcher>};
+          parts_of_blocks<Launcher>};
 }
 
 template <class T, class V>
@@ -228,7 +228,7 @@ template <class T, class V>
           prepare_both<Launcher, T>,
           launch_one<Launcher, T, V, false>,
           launch_one<Launcher, T, V, true>,
-          slots_of_blocks<Launcher>};
+          parts_of_blocks<Launcher>};
 }
 
 /// The layouts for scattered reads of x.
@@ -260,7 +260,7 @@ MerbitProduct<T, V> merbit_product(MerbitLayout layout, HubStorage hubs) {
     if constexpr (is_ones<V>) return rows_product<T, V>();
     throw NotSupported("this layout of MERBIT is for pattern matrices, and this one has values");
   }
-  return {0, 0, 0, nothing_to_prepare, launch_exact<T, V, false>, launch_exact<T, V, true>, slot_per_tile};
+  return {0, 0, 0, nothing_to_prepare, launch_exact<T, V, false>, launch_exact<T, V, true>, part_per_tile};
 }
 
 }  // namespace tessera::cuda

@@ -24,7 +24,8 @@ struct ColumnBuffers {
   [[nodiscard]] __device__ index_t* columns(int stage) const { return base + stage * Policy::buffer; }
 };
 
-/// The part of a tile that consists of whole groups; the last tile of a matrix may have a few nonzeros beyond it.
+/// The part of a tile that consists of whole groups; the last tile of a matrix may have a few nonzeros beyond
+/// it.
 struct CopyWindow {
   offset_t base;  ///< first nonzero that is copied
   int begin;      ///< first nonzero of the tile, from `base`
@@ -106,14 +107,14 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
   }
   __syncwarp();
   const std::int64_t stride = std::int64_t{gridDim.x} * warps;
-  const std::int64_t slot = std::int64_t{blockIdx.x} * warps + warp;
-  PendingTile current = PendingTile::load(tiles, slot);
-  PendingTile next = PendingTile::load(tiles, slot + stride);
-  std::uint32_t word = load_word(tiles, slot, lane);
-  if (lane == 0 && slot < tiles.tiles) start_copy(a, current, buffers.columns(0), barriers);
-  if (lane == 0 && slot + stride < tiles.tiles) start_copy(a, next, buffers.columns(1), barriers + 1);
+  const std::int64_t warp_of_grid = std::int64_t{blockIdx.x} * warps + warp;
+  PendingTile current = PendingTile::load(tiles, warp_of_grid);
+  PendingTile next = PendingTile::load(tiles, warp_of_grid + stride);
+  std::uint32_t word = load_word(tiles, warp_of_grid, lane);
+  if (lane == 0 && warp_of_grid < tiles.tiles) start_copy(a, current, buffers.columns(0), barriers);
+  if (lane == 0 && warp_of_grid + stride < tiles.tiles) start_copy(a, next, buffers.columns(1), barriers + 1);
   std::uint32_t round = 0;
-  for (std::int64_t number = slot; number < tiles.tiles; number += stride, ++round) {
+  for (std::int64_t number = warp_of_grid; number < tiles.tiles; number += stride, ++round) {
     const int stage = static_cast<int>(round % 2);
     const PendingTile after = PendingTile::load(tiles, number + 2 * stride);
     const std::uint32_t next_word = load_word(tiles, number + stride, lane);
@@ -135,7 +136,7 @@ __global__ void __launch_bounds__(Policy::threads, Policy::min_blocks)
     next = after;
     word = next_word;
   }
-  epilogue.write_sums(slot, lane);
+  epilogue.write_sums(warp_of_grid, lane);
 }
 
 }  // namespace tessera::cuda

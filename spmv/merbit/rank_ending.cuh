@@ -19,27 +19,27 @@ template <class T, int K>
 class RankEnding {
  public:
   /// \param runs carries per shared row \param tiles that may leave a carry; 0 where rows are not shared
-  /// \param slots of partial sums that the product writes
-  RankEnding(const Device& device, Array<CarryRun> runs, std::int64_t tiles, std::int64_t slots)
+  /// \param part_count parts of the sums that the product writes
+  RankEnding(const Device& device, Array<CarryRun> runs, std::int64_t tiles, std::int64_t part_count)
       : tiles_(tiles),
-        slots_(slots),
+        part_count_(part_count),
         runs_(std::move(runs)),
         carries_(K * tiles, Init::none, device),
-        parts_(K * slots, Init::none, device),
-        largest_(K * slots, Init::none, device),
+        parts_(K * part_count, Init::none, device),
+        largest_(K * part_count, Init::none, device),
         of_block_(K * std::int64_t{max_rank_join_blocks}, Init::none, device),
         finished_(K, Init::zero, device),
         total_(1, Init::zero, device) {}
 
   [[nodiscard]] RankOutput<T> output(const detail::RankRules& rules, const detail::RankVectors<T>& vectors) {
     return {vectors, carries_.data(), parts_.data(), largest_.data(),
-            tiles_,  slots_,          rules.norm,    rules.dangling == Dangling::self};
+            tiles_,  part_count_,     rules.norm,    rules.dangling == Dangling::self};
   }
 
   /// \param exchange ends the iteration of a single vector; null: this does
   void enqueue(const Context& context, const detail::RankRules& rules, const RankOutput<T>& out,
                detail::RankExchange* exchange) {
-    const unsigned blocks = rank_join_blocks(runs_.size(), slots_);
+    const unsigned blocks = rank_join_blocks(runs_.size(), part_count_);
     const RankJoin join{runs_.data(),     runs_.size(),     blocks,
                         of_block_.data(), finished_.data(), exchange == nullptr ? nullptr : total_.data()};
     launch("end of a PageRank iteration", context, Grid{K * blocks, rank_join_threads}, rank_join_kernel<T, K>, out,
@@ -54,10 +54,10 @@ class RankEnding {
 
  private:
   std::int64_t tiles_;
-  std::int64_t slots_;
+  std::int64_t part_count_;
   Array<CarryRun> runs_;
   Array<T> carries_;
-  Array<RankSlot> parts_;
+  Array<RankPart> parts_;
   Array<double> largest_;
   Array<detail::RankSums> of_block_;
   Array<unsigned> finished_;

@@ -26,7 +26,7 @@ __device__ void prefetch(const Element* from, int count, int lane) {
 }
 
 /// Partial sums of one warp or block: total, dangling, l1, and with the norm l2 the squares, as in RankParts.
-struct alignas(16) RankSlot {
+struct alignas(16) RankPart {
   double sum[4];
 };
 
@@ -35,10 +35,10 @@ template <class T>
 struct RankOutput {
   detail::RankVectors<T> vectors;
   T* carries = nullptr;       ///< one per tile, vector after vector; null where no row is shared
-  RankSlot* parts = nullptr;  ///< one per slot, vector after vector
-  double* largest = nullptr;  ///< one per slot, vector after vector; norm linf only
+  RankPart* parts = nullptr;  ///< one per warp or block, vector after vector
+  double* largest = nullptr;  ///< one per warp or block, vector after vector; norm linf only
   std::int64_t tiles = 0;
-  std::int64_t slots = 0;
+  std::int64_t part_count = 0;
   RankNorm norm = RankNorm::l1;  ///< of the change; l1 is always summed
   bool self_weighted = false;    ///< dangling vertices keep a share of their rank
 };
@@ -144,35 +144,35 @@ class RankEpilogue {
 
   /// Of the thread's vector.
   [[nodiscard]] __device__ T* carries() const { return out_.carries + vector_of_thread() * out_.tiles; }
-  /// Partial sums that were written. \param slot of a warp or a block
-  [[nodiscard]] __device__ detail::RankSums sums_of(std::int64_t slot) const {
-    const RankSlot of = out_.parts[place(slot)];
+  /// Partial sums that were written. \param part of a warp or a block
+  [[nodiscard]] __device__ detail::RankSums sums_of(std::int64_t part) const {
+    const RankPart of = out_.parts[place(part)];
     const double squares = out_.norm == RankNorm::l2 ? of.sum[3] : 0.0;
-    const double largest = out_.norm == RankNorm::linf ? out_.largest[place(slot)] : 0.0;
+    const double largest = out_.norm == RankNorm::linf ? out_.largest[place(part)] : 0.0;
     return {{of.sum[0], 0.0}, {of.sum[1], 0.0}, of.sum[2], squares, {largest}};
   }
 
   [[nodiscard]] __device__ detail::RankSums sums() const { return parts_.sums(out_.norm); }
 
-  /// Writes the partial sums of the warp. All lanes, lane i for vector i % K. \param slot of the warp
-  __device__ void write_sums(std::int64_t slot, int lane) {
+  /// Writes the partial sums of the warp. All lanes, lane i for vector i % K. \param part of the warp
+  __device__ void write_sums(std::int64_t part, int lane) {
     if constexpr (K == 1) {
       const double sum = transposed_sum({parts_.total, parts_.dangling, parts_.l1, parts_.other}, lane);
-      if (lane % 8 == 0) out_.parts[slot].sum[lane / 8] = sum;
+      if (lane % 8 == 0) out_.parts[part].sum[lane / 8] = sum;
     } else {
-      const RankSlot sums{{sum_over_vector<K>(parts_.total), sum_over_vector<K>(parts_.dangling),
+      const RankPart sums{{sum_over_vector<K>(parts_.total), sum_over_vector<K>(parts_.dangling),
                            sum_over_vector<K>(parts_.l1), sum_over_vector<K>(parts_.other)}};
-      if (lane < K) out_.parts[place(slot)] = sums;
+      if (lane < K) out_.parts[place(part)] = sums;
     }
     if (out_.norm != RankNorm::linf) return;
     const double largest = largest_over_vector<K>(parts_.other);
-    if (lane < K) out_.largest[place(slot)] = largest;
+    if (lane < K) out_.largest[place(part)] = largest;
   }
 
   /// Writes the partial sums of a block that works for one vector, added in the order of warps. All threads.
-  /// \param slot of the block
+  /// \param part of the block
   template <int Warps>
-  __device__ void write_sums_of_block(std::int64_t slot, int lane) {
+  __device__ void write_sums_of_block(std::int64_t part, int lane) {
     static_assert(K == 1);
     __shared__ double of_warp[Warps][5];
     double* const mine = of_warp[threadIdx.x / warp_size];
@@ -186,18 +186,18 @@ class RankEpilogue {
     if (threadIdx.x < 4) {
       double total = 0.0;
       for (const auto& warp : of_warp) total += warp[threadIdx.x];
-      out_.parts[slot].sum[threadIdx.x] = total;
+      out_.parts[part].sum[threadIdx.x] = total;
     }
     if (out_.norm != RankNorm::linf || threadIdx.x != 0) return;
     double largest = 0.0;
     for (const auto& warp : of_warp) largest = warp[4] <= largest ? largest : warp[4];
-    out_.largest[slot] = largest;
+    out_.largest[part] = largest;
   }
 
  private:
   [[nodiscard]] __device__ int vector_of_thread() const { return K == 1 ? 0 : vector_; }
-  [[nodiscard]] __device__ std::int64_t place(std::int64_t slot) const {
-    return vector_of_thread() * out_.slots + slot;
+  [[nodiscard]] __device__ std::int64_t place(std::int64_t part) const {
+    return vector_of_thread() * out_.part_count + part;
   }
   [[nodiscard]] __device__ auto element(index_t row) const {
     if constexpr (K == 1) {

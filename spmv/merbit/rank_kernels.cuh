@@ -99,22 +99,22 @@ __global__ void __launch_bounds__(MultiRankPolicy::threads, MultiRankPolicy::min
     multi_rank_kernel(MultiRankMatrix a, SnappedTileArrays tiles, RankOutput<T> out) {
   constexpr int warps = MultiRankPolicy::threads / warp_size;
   const int lane = static_cast<int>(threadIdx.x % warp_size);
-  const std::int64_t slot = std::int64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
+  const std::int64_t warp_of_grid = std::int64_t{blockIdx.x} * warps + threadIdx.x / warp_size;
   RankEpilogue<T, K> epilogue(out, lane % K);
   const bool is_idle = epilogue.is_idle();
   if (__ballot_sync(full_warp, !is_idle) == 0) return;
-  for (std::int64_t number = slot; number < tiles.tiles; number += std::int64_t{gridDim.x} * warps) {
+  for (std::int64_t number = warp_of_grid; number < tiles.tiles; number += std::int64_t{gridDim.x} * warps) {
     const TileSpan tile = span_between(number, tiles.starts[number], tiles.starts[number + 1]);
     MultiRankTile<T, K>(a, tile, epilogue.source(nullptr), lane, is_idle).sum_rows(epilogue);
   }
-  epilogue.write_sums(slot, lane);
+  epilogue.write_sums(warp_of_grid, lane);
 }
 
 /// Blocks are small: compensated sums take registers.
 inline constexpr int rank_join_threads = 256;
 inline constexpr int max_rank_join_blocks = 512;
-/// Up to this many slots one block sums all, which saves waiting for the last block.
-inline constexpr int slots_of_one_block = 8 * rank_join_threads;
+/// Up to this many parts one block sums all, which saves waiting for the last block.
+inline constexpr int parts_of_one_block = 8 * rank_join_threads;
 
 /// Shared rows to complete, and storage for the sums of an iteration.
 struct RankJoin {
@@ -127,17 +127,17 @@ struct RankJoin {
 };
 
 /// Blocks per vector.
-[[nodiscard]] inline unsigned rank_join_blocks(std::int64_t runs, std::int64_t slots) {
-  const std::int64_t items = runs > slots ? runs : slots;
-  if (items <= slots_of_one_block) return 1;
+[[nodiscard]] inline unsigned rank_join_blocks(std::int64_t runs, std::int64_t part_count) {
+  const std::int64_t items = runs > part_count ? runs : part_count;
+  if (items <= parts_of_one_block) return 1;
   const unsigned needed = blocks_for(items, rank_join_threads);
   return needed < max_rank_join_blocks ? needed : max_rank_join_blocks;
 }
 
-/// Completes some shared rows and adds some slots of the product. \returns the sums of this thread
+/// Completes some shared rows and adds some parts of the sums. \returns the sums of this thread
 /// \param block number among the blocks of the vector
 template <class T, int K>
-[[nodiscard]] __device__ detail::RankSums join_ranks(const RankJoin& join, std::int64_t slots, unsigned block,
+[[nodiscard]] __device__ detail::RankSums join_ranks(const RankJoin& join, std::int64_t part_count, unsigned block,
                                                      RankEpilogue<T, K>& epilogue) {
   const std::int64_t stride = std::int64_t{join.blocks} * rank_join_threads;
   const std::int64_t begin = std::int64_t{block} * rank_join_threads;
@@ -149,7 +149,7 @@ template <class T, int K>
     if (run.count != 0) epilogue.store(run.row, epilogue.ended(run.row) + sum);
   }
   detail::RankSums sums = epilogue.sums();
-  for (std::int64_t i = begin + threadIdx.x; i < slots; i += stride) sums += epilogue.sums_of(i);
+  for (std::int64_t i = begin + threadIdx.x; i < part_count; i += stride) sums += epilogue.sums_of(i);
   return sums;
 }
 
@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(rank_join_threads)
   const unsigned block = K == 1 ? blockIdx.x : blockIdx.x % join.blocks;
   RankEpilogue<T, K> epilogue(out, static_cast<int>(vector));
   if (epilogue.is_idle()) return;
-  detail::RankSums sums = add_up_block<rank_join_threads>(join_ranks(join, out.slots, block, epilogue));
+  detail::RankSums sums = add_up_block<rank_join_threads>(join_ranks(join, out.part_count, block, epilogue));
   if (!add_up_rank_blocks(join, vector, block, sums) || threadIdx.x != 0) return;
   if (join.total != nullptr) {
     *join.total = sums;

@@ -20,22 +20,22 @@ struct RankLaunch {
   /// Called once. \returns resident blocks per multiprocessor, where that matters
   int (*prepare)(const Context&) = nullptr;
   void (*start)(const Context&, int resident, const ProductInput<T, Ones>&, const RankOutput<T>&) = nullptr;
-  std::int64_t (*slots)(const Context&, int resident, std::int64_t tiles) = nullptr;
+  std::int64_t (*part_count)(const Context&, int resident, std::int64_t tiles) = nullptr;
 };
 
-/// One slot per warp or block.
+/// One part per warp or block.
 template <class T, class Launcher>
 [[nodiscard]] RankLaunch<T> launch_by() {
   RankLaunch<T> result;
   result.prepare = Launcher::template prepare_one<RankEpilogue<T>>;
   result.start = Launcher::template start<RankEpilogue<T>>;
-  result.slots = [](const Context& context, int resident, std::int64_t tiles) {
-    return std::int64_t{Launcher::blocks(context, resident, tiles)} * Launcher::slots_per_block;
+  result.part_count = [](const Context& context, int resident, std::int64_t tiles) {
+    return std::int64_t{Launcher::blocks(context, resident, tiles)} * Launcher::parts_per_block;
   };
   return result;
 }
 
-/// One slot per tile.
+/// One part per tile.
 template <class T>
 [[nodiscard]] RankLaunch<T> launch_exact_ranks() {
   RankLaunch<T> result;
@@ -43,7 +43,7 @@ template <class T>
   result.start = [](const Context& context, int, const ProductInput<T, Ones>& in, const RankOutput<T>& out) {
     start_exact<T, Ones, RankEpilogue<T>>(context, in, out);
   };
-  result.slots = [](const Context&, int, std::int64_t tiles) { return tiles; };
+  result.part_count = [](const Context&, int, std::int64_t tiles) { return tiles; };
   return result;
 }
 
@@ -80,8 +80,8 @@ template <class T>
 }
 
 template <class T, int K>
-[[nodiscard]] RankEnding<T, K> ending_of(const Device& device, const MerbitTileArrays& tiles, std::int64_t slots) {
-  return {device, find_carry_runs(device, tiles), tiles.share_rows ? tiles.count() : 0, slots};
+[[nodiscard]] RankEnding<T, K> ending_of(const Device& device, const MerbitTileArrays& tiles, std::int64_t part_count) {
+  return {device, find_carry_runs(device, tiles), tiles.share_rows ? tiles.count() : 0, part_count};
 }
 
 /// One vector, with the plan's kernel.
@@ -94,7 +94,7 @@ class SingleRankProduct final : public RecordedRankProduct<T> {
         launch_(rank_launch<T>(tiles.layout, tiles.hubs.storage())),
         resident_(prepare()),
         packed_(tiles.hubs.count, Init::none, device),
-        ending_(ending_of<T, 1>(device, tiles, launch_.slots(*context_, resident_, tiles.count()))) {
+        ending_(ending_of<T, 1>(device, tiles, launch_.part_count(*context_, resident_, tiles.count()))) {
     in_.matrix = {tiles.hubs.count > 0 ? tiles.hubs.codes : a.columns.data(), nullptr, a.nnz()};
     in_.hubs = tiles.hubs;
     in_.packed = packed_.data();
