@@ -154,8 +154,8 @@ SlotRules slot_rules(index_t cols, offset_t nnz, double room, const HubRules& ru
   const double block = std::max(block_share * cache_entries, least_block);
   if (cols <= 0 || block > most_block_share * cache_entries) return {};
   constexpr double most = 1 << 30;
-  const double left = room - static_cast<double>(nnz) * sizeof(index_t);
   const double slot_bytes = static_cast<double>(sizeof(index_t)) + element_bytes;
+  const double left = room - static_cast<double>(nnz) * sizeof(index_t) - static_cast<double>(rules.most) * slot_bytes;
   return {static_cast<std::int64_t>(std::clamp(left / slot_bytes, 0.0, most)),
           static_cast<index_t>(near_share * cache_entries), static_cast<index_t>(block), rules.least_saved};
 }

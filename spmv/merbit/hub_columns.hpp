@@ -80,8 +80,8 @@ struct HubRules {
 [[nodiscard]] HubRules hub_rules(offset_t nnz, std::size_t element_bytes, double value_bytes,
                                  std::int64_t cache_bytes) noexcept;
 
-/// The rules for slots. \param nnz of the matrix \param room bytes that codes, and slots with their columns, may take
-/// \param rules of its hubs \returns none for a matrix with so many columns that a block of them fits no cache
+/// The rules for slots. \param nnz of the matrix \param room bytes that codes, and hubs and slots with their columns,
+/// may take \param rules of its hubs \returns none for a matrix with so many columns that a block of them fits no cache
 [[nodiscard]] SlotRules slot_rules(index_t cols, offset_t nnz, double room, const HubRules& rules,
                                    std::int64_t cache_bytes) noexcept;
 

@@ -218,13 +218,14 @@ TEST(HubSlots, RulesFollowTheCache) {
   constexpr std::int64_t cache = 60 * 1024 * 1024;
   constexpr index_t cols = 15'000'000;
   const HubRules hubs = hub_rules(231'973'930, 8, 8.0, cache);
-  const SlotRules rules = slot_rules(cols, 231'973'930, 4.0 * 231'973'930 + 12e6, hubs, cache);
+  const double beside = 4.0 * 231'973'930 + 12.0 * static_cast<double>(hubs.most);
+  const SlotRules rules = slot_rules(cols, 231'973'930, beside + 12e6, hubs, cache);
   EXPECT_EQ(rules.most, 1'000'000) << "what is left of the room, 4 and 8 bytes each";
   EXPECT_EQ(rules.beyond, 524'288);
   EXPECT_EQ(rules.column_block, 983'040);
   EXPECT_EQ(rules.least_saved, hubs.least_saved);
   EXPECT_EQ(slot_blocks(cols, rules), 16);
-  EXPECT_EQ(slot_rules(cols, 231'973'930, 9e8, hubs, cache).most, 0) << "no room beside the codes";
+  EXPECT_EQ(slot_rules(cols, 231'973'930, beside, hubs, cache).most, 0) << "no room beside codes and hubs";
   EXPECT_EQ(slot_rules(cols, 1'000, 1e15, hubs, cache).most, 1 << 30) << "codes are of 31 bits";
   EXPECT_EQ(slot_rules(0, 0, 1e9, hubs, cache).most, 0);
 
