@@ -10,8 +10,8 @@
 ///   V   sum(Row&, gather);        its sum, in the thread whose `stores` is set
 /// A raking layout (CUB's word), whose blocks take several tiles side by side, splits prefetch(tile) in two; the first
 /// part runs a tile ahead:
-///   Key peek(tile);               what has to be known before entries can be loaded
-///   Row prefetch(tile, key);
+///   auto peek(tile);              what has to be known before entries can be loaded
+///   Row  prefetch(tile, known);
 #pragma once
 
 #include "core/cuda/dependent_launch.cuh"
@@ -94,7 +94,7 @@ struct AmgSlicedRows {
   using Value = V;
   using Row = AmgThreadRow<V, AmgReuse::none>;
   /// Entries of the thread's row: first, and the end of its slice.
-  struct Key {
+  struct EntryRange {
     std::uint32_t k = 0;
     std::uint32_t end = 0;
   };
@@ -105,18 +105,18 @@ struct AmgSlicedRows {
 
   [[nodiscard]] unsigned tiles() const { return blocks_for(rows, amg_threads); }
 
-  __device__ Key peek(unsigned tile) const {
+  __device__ EntryRange peek(unsigned tile) const {
     const unsigned slice = tile * (amg_threads / slice_rows) + threadIdx.x / slice_rows;
     if (slice * slice_rows >= static_cast<unsigned>(rows)) return {};
     return {starts[slice] + threadIdx.x % slice_rows, starts[slice + 1]};
   }
-  __device__ Row prefetch(unsigned tile, const Key& key) const {
+  __device__ Row prefetch(unsigned tile, const EntryRange& range) const {
     Row row;
     const unsigned i = tile * amg_threads + threadIdx.x;
     row.index = static_cast<index_t>(i);
     row.stores = i < static_cast<unsigned>(rows);
-    row.k = key.k;
-    row.end = key.end;
+    row.k = range.k;
+    row.end = range.end;
     row.entries.load(columns, values, row.k, row.end, slice_rows);
     return row;
   }
@@ -343,9 +343,9 @@ __device__ void apply_to_tiles(const Layout& layout, unsigned first, const Gathe
     auto next = layout.peek(first);
 #pragma unroll 1
     for (unsigned tile = first; tile < first + each; ++tile) {
-      const auto key = next;
+      const auto known = next;
       if (tile + 1 < first + each) next = layout.peek(tile + 1);
-      apply_to_tile(layout, layout.prefetch(tile, key), x, op, sums);
+      apply_to_tile(layout, layout.prefetch(tile, known), x, op, sums);
     }
   }
 }

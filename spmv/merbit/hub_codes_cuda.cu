@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(strip_threads)
 }
 
 /// What coding reads and writes.
-struct CodedNonzeros {
+struct HubCodeArrays {
   const HubBits* bits = nullptr;
   const index_t* places = nullptr;    ///< of the hubs, or null where they are in the order of columns
   index_t hubs = 0;                   ///< their number
@@ -140,7 +140,7 @@ struct CodedNonzeros {
 };
 
 __global__ void __launch_bounds__(strip_threads)
-    code_nonzeros_kernel(NonzeroStrips strips, HubRules rules, SlotPlan plan, CodedNonzeros out) {
+    code_nonzeros_kernel(NonzeroStrips strips, HubRules rules, SlotPlan plan, HubCodeArrays out) {
   __shared__ offset_t next[strip_threads / warp_size][most_slot_blocks];
   const std::int64_t strip = strip_of_warp({});
   if (strip >= strips.count()) return;
@@ -252,7 +252,7 @@ class HubCoding {
     hubs.codes = Array<index_t>(strips_.nnz, Init::none, device_);
     Array<unsigned long long> of_hubs(1, Init::zero, device_);
     const auto packed = static_cast<index_t>(hubs.columns.size());
-    const CodedNonzeros out{bits.data(),   places.data(),       static_cast<index_t>(packed - hubs.slots),
+    const HubCodeArrays out{bits.data(),   places.data(),       static_cast<index_t>(packed - hubs.slots),
                             packed,        hubs.columns.data(), hubs.codes.data(),
                             of_hubs.data()};
     launch("codes of nonzeros", context_, strips_.grid({}), code_nonzeros_kernel, strips_, rules_, plan, out);

@@ -68,18 +68,6 @@ std::vector<UsedLines> used_lines(const UseCounts& counts, double scale) {
   return lines;
 }
 
-/// All lines that a sample met, with the uses of all nonzeros.
-struct LineUses {
-  std::vector<UsedLines> lines;
-  double uses = 0.0;
-};
-
-LineUses line_uses(const UseCounts& counts, std::int64_t one_in) {
-  LineUses found{used_lines(counts, static_cast<double>(one_in))};
-  for (const UsedLines& line : found.lines) found.uses += line.count * line.uses;
-  return found;
-}
-
 }  // namespace
 
 HubRules hub_rules(offset_t nnz, std::size_t element_bytes, double value_bytes, std::int64_t cache_bytes) noexcept {
@@ -135,14 +123,17 @@ double missed_uses(std::span<const UsedLines> lines, double streamed, double cap
 }
 
 HubGain gain_by_hubs(const UseCounts& lines, const MostUsed& hubs, const HubRules& rules, std::int64_t one_in) {
-  LineUses all = line_uses(lines, one_in);
-  if (all.uses == 0.0 || hubs.count == 0) return {};
-  const double before = missed_uses(all.lines, rules.streamed_lines, rules.cached_lines);
-  const double of_hubs = std::min(static_cast<double>(one_in) * static_cast<double>(hubs.uses), all.uses);
-  for (UsedLines& line : all.lines) line.uses *= 1.0 - of_hubs / all.uses;
+  const auto scale = static_cast<double>(one_in);
+  std::vector<UsedLines> used = used_lines(lines, scale);
+  double all_uses = 0.0;
+  for (const UsedLines& line : used) all_uses += line.count * line.uses;
+  if (all_uses == 0.0 || hubs.count == 0) return {};
+  const double before = missed_uses(used, rules.streamed_lines, rules.cached_lines);
+  const double of_hubs = std::min(scale * static_cast<double>(hubs.uses), all_uses);
+  for (UsedLines& line : used) line.uses *= 1.0 - of_hubs / all_uses;
   const double packed = static_cast<double>(hubs.count) / rules.line_entries;
-  all.lines.push_back({packed, of_hubs / packed});
-  const double after = missed_uses(all.lines, rules.streamed_lines, rules.cached_lines);
+  used.push_back({packed, of_hubs / packed});
+  const double after = missed_uses(used, rules.streamed_lines, rules.cached_lines);
   return {memory_line_bytes * (before - after) - bytes_of_packing * static_cast<double>(hubs.count), after};
 }
 

@@ -32,7 +32,7 @@ inline constexpr int pack_unroll = 8;  ///< entries of a thread, all in flight t
 /// \tparam Epilogue of the product that follows: it tells which vector is read, and whether there is anything to do
 template <class T, class Epilogue>
 __global__ void __launch_bounds__(pack_threads)
-    pack_hubs_kernel(HubArrays hubs, const T* x, typename Epilogue::Output out, T* packed) {
+    pack_x_kernel(HubArrays hubs, const T* x, typename Epilogue::Output out, T* packed) {
   const Epilogue epilogue(out);
   if (epilogue.is_idle()) return;
   const T* const source = epilogue.source(x);
@@ -58,7 +58,7 @@ template <class T, class Epilogue>
 void enqueue_packing(const Context& context, const HubArrays& hubs, const T* x, const typename Epilogue::Output& out,
                      T* packed) {
   launch("packing x", context, Grid{blocks_for(hubs.count, pack_unroll * pack_threads), pack_threads},
-         pack_hubs_kernel<T, Epilogue>, hubs, x, out, packed);
+         pack_x_kernel<T, Epilogue>, hubs, x, out, packed);
 }
 
 }  // namespace tessera::cuda

@@ -191,8 +191,8 @@ struct HubColumns {
 
 /// Counts a sample of the nonzeros; where another sample confirms that its hubs save enough, all of them. O(nnz + cols)
 /// work; 4 bytes per nonzero and per slot, and for a time 5 per column, 16 per hub, and 8 per block of columns and 2048
-/// nonzeros. Waits. \param row_offsets,
-/// columns on the device \returns none where packing does not pay \throws CudaError, OutOfMemory
+/// nonzeros. Waits. \param row_offsets, columns on the device \returns none where packing does not pay
+/// \throws CudaError, OutOfMemory
 [[nodiscard]] HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets,
                                           std::span<const index_t> columns, const HubRules& rules,
                                           const Device& device);

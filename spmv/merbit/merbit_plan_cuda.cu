@@ -113,7 +113,7 @@ HubColumns hubs_of(const CsrView<T>& a, const SpmvOptions& options, const Merbit
   const double room = code_room(a, options);
   const HubTraits traits{a.cols, a.nnz(), planned.line_share, options.expected_applications, room, a.is_pattern()};
   if (!may_gain_by_hubs(traits, rules)) return {};
-  // Rankings, whose products keep packed x a second time, gain nothing by slots (bench/NOTES.md).
+  // Rankings keep packed x a second time, which the room does not count, and slots in them are not measured.
   if (!options.rank_products) rules.slots = slot_rules(a.cols, a.nnz(), room, rules, cache);
   return find_hub_columns(a.cols, a.row_offsets, a.columns, rules, options.device);
 } catch (const OutOfMemory&) {
