@@ -1,7 +1,8 @@
 /// SpMV on a GPU. Timed, by events: y = A x by every kernel, on the generated families at full size, weighted and as a
 /// pattern. Compared with: cuSPARSE's CSR product, or csr-vector where cuSPARSE is missing, its product in blocks
-/// (BSR), and a plain copy in device memory. All take turns in random order in one process; a product counts only after
-/// it was found right in long double on the host; set-up and plan bytes stand beside the times.
+/// (BSR), a plain copy in device memory, and with its predicted time. All take turns in random order in one process; a
+/// product counts only after it was found right in long double on the host; set-up and plan bytes stand beside the
+/// times.
 ///
 ///   bench_spmv_cuda --json results.json
 ///   bench_spmv_cuda --families lap2d,kmer --kernels merbit,vendor-csr --part 0.1
@@ -13,6 +14,7 @@
 ///   bench_spmv_cuda --families elast3,block4,block6,band120,band,fem3d --kernels tiles,merbit,csr-vector
 #include "bench/report.hpp"
 #include "bench/spmv_entry.hpp"
+#include "bench/spmv_predictions.hpp"
 #include "bench/vendor_bsr.hpp"
 #include "bench/zoo.hpp"
 #include "core/stopwatch.hpp"
@@ -112,6 +114,12 @@ Json row_of(const KernelRun<T>& entry, const KernelRun<T>* baseline, double byte
   return row;
 }
 
+void print_prediction(const Json& prediction) {
+  if (prediction["rank"].is_null()) return;
+  fmt::print("  fastest{}: {}, number {} by prediction\n", prediction["pattern"].get<bool>() ? " pattern" : "",
+             prediction["fastest"].get<std::string>(), prediction["rank"].get<int>());
+}
+
 void print_row(const Json& row) {
   const std::string name = row["kernel"].get<std::string>();
   const char* storage = row["pattern"].get<bool>() ? "pattern" : "";
@@ -148,6 +156,7 @@ class Bench {
   [[nodiscard]] Case<T> make_case(const ZooMatrix& zoo, bool pattern, std::span<const T> x) const;
   void add_blocks(const Csr<double>& matrix, const Case<T>& given, const Array<T>& x, const Array<T>& nans,
                   std::vector<KernelRun<T>>& entries) const;
+  [[nodiscard]] Predictions predict(const Case<T>& given) const;
   [[nodiscard]] bool mixed() const { return precision_ == "mixed"; }
 
   const Settings& settings_;
@@ -190,6 +199,25 @@ void Bench<T>::add_blocks(const Csr<double>& matrix, const Case<T>& given, const
 }
 
 template <class T>
+Predictions Bench<T>::predict(const Case<T>& given) const {
+  SpmvOptions options;
+  options.device = device_;
+  options.fp32_values = mixed();
+  return {detail::product_traits(given.matrix->view(), options), device_figures(device_)};
+}
+
+/// The kernels of the registry by their own names.
+template <class T>
+std::vector<TimedKernel> timed_kernels(const std::vector<KernelRun<T>>& entries, bool pattern) {
+  std::vector<TimedKernel> timed;
+  for (const KernelRun<T>& entry : entries) {
+    if (entry.pattern != pattern || entry.time.count == 0 || entry.kernel != to_string(entry.info.algorithm)) continue;
+    timed.push_back({entry.info.algorithm, entry.time.median});
+  }
+  return timed;
+}
+
+template <class T>
 Json Bench<T>::measure(const ZooMatrix& zoo) {
   const Stopwatch whole;
   const std::vector<T> host_x = input_vector<T>(zoo.matrix.cols());
@@ -221,6 +249,12 @@ Json Bench<T>::measure(const ZooMatrix& zoo) {
       zoo.family, precision_, 1e-6 * zoo.matrix.rows(), 1e-6 * static_cast<double>(zoo.matrix.nnz()), copy_rate,
       1e-3 * zoo.generate_ms, 1e-3 * prepare_ms, 1e-3 * (whole.milliseconds() - prepare_ms),
       baseline == nullptr ? "nothing" : baseline->kernel);
+  for (const Case<T>& given : cases) {
+    Json prediction = predict(given).json(timed_kernels(entries, given.pattern));
+    prediction["pattern"] = given.pattern;
+    print_prediction(prediction);
+    result["predictions"].push_back(std::move(prediction));
+  }
   for (const KernelRun<T>& entry : entries) {
     const auto own = std::find_if(cases.begin(), cases.end(),
                                   [&entry](const Case<T>& each) { return each.pattern == entry.pattern; });

@@ -4,6 +4,7 @@
 #include "spmv/blocked/blocked_tuning.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/matrix_hash.hpp"
+#include "spmv/merbit/merbit_plan.hpp"
 #include "spmv/multi_vector/panel_product.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/prediction/device_figures.hpp"
@@ -60,6 +61,13 @@ BlockedForecast forecast_blocked(const CsrView<T>& /*on_device*/, const Device& 
 }
 template BlockedForecast forecast_blocked(const CsrView<float>&, const Device&);
 template BlockedForecast forecast_blocked(const CsrView<double>&, const Device&);
+
+template <class T>
+HubForecast forecast_hubs(const CsrView<T>& /*on_device*/, const SpmvOptions& options) {
+  refuse(options.device);
+}
+template HubForecast forecast_hubs(const CsrView<float>&, const SpmvOptions&);
+template HubForecast forecast_hubs(const CsrView<double>&, const SpmvOptions&);
 
 template <class T>
 detail::RowListEstimate estimate_row_lists(const CsrView<T>& /*on_device*/, const Device& device) {

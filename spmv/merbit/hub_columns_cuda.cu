@@ -37,18 +37,44 @@ __global__ void __launch_bounds__(strip_threads)
   });
 }
 
-/// Uses, in a sample, of columns that are hubs by another one.
+/// Counted in a sample, of columns chosen by another one.
+struct ConfirmedUses {
+  unsigned long long of_hubs;
+  unsigned long long of_staged;
+  unsigned long long beyond;  ///< nonzeros so far from the diagonal that they may have slots, in other columns
+};
+
+/// From how many uses in a sample columns are hubs, and are staged.
+struct UseThresholds {
+  std::uint64_t hubs;
+  std::uint64_t staged;
+};
+
+__device__ void add_counts_of_warp(unsigned mine, unsigned long long* count) {
+  const unsigned of_warp = __reduce_add_sync(full_warp, mine);
+  if (threadIdx.x % warp_size == 0 && of_warp != 0) atomicAdd(count, static_cast<unsigned long long>(of_warp));
+}
+
 __global__ void __launch_bounds__(strip_threads)
     count_confirmed_kernel(NonzeroStrips strips, HubRules rules, StripSample sample, const unsigned* uses,
-                           std::uint64_t least_uses, unsigned long long* confirmed) {
+                           UseThresholds least, ConfirmedUses* confirmed) {
   const std::int64_t strip = strip_of_warp(sample);
   if (strip >= strips.count()) return;
-  unsigned mine = 0;
+  unsigned of_hubs = 0;
+  unsigned of_staged = 0;
+  unsigned beyond = 0;
   strips.for_nonzeros(strip, [&](offset_t /*k*/, index_t column, index_t distance) {
-    if (is_first_use(column, rules.is_far(distance)) && __ldg(uses + column) >= least_uses) ++mine;
+    const bool is_far = rules.is_far(distance);
+    const bool is_use = is_first_use(column, is_far);
+    if (!is_far) return;
+    const unsigned uses_of_column = __ldg(uses + column);
+    if (is_use && uses_of_column >= least.hubs) ++of_hubs;
+    if (is_use && uses_of_column >= least.staged) ++of_staged;
+    if (distance > rules.slots.beyond && uses_of_column < least.hubs) ++beyond;
   });
-  const unsigned of_warp = __reduce_add_sync(full_warp, mine);
-  if (threadIdx.x % warp_size == 0 && of_warp != 0) atomicAdd(confirmed, static_cast<unsigned long long>(of_warp));
+  add_counts_of_warp(of_hubs, &confirmed->of_hubs);
+  add_counts_of_warp(of_staged, &confirmed->of_staged);
+  add_counts_of_warp(beyond, &confirmed->beyond);
 }
 
 /// Histograms of the uses of columns and of whole lines of x.
@@ -103,6 +129,12 @@ __global__ void __launch_bounds__(column_threads)
   lines.add_to(histograms->lines);
 }
 
+/// What two samples say of hubs.
+struct SampledHubs {
+  HubGain gain;
+  ConfirmedUses confirmed{};
+};
+
 /// The search, by its passes.
 class HubSearch {
  public:
@@ -127,18 +159,33 @@ class HubSearch {
     return found.to(Device{})[0];
   }
 
-  /// Whether a sample has hubs that would save enough, by what they are worth in another one: in that by which they
-  /// were chosen, chance makes hubs of any columns.
-  [[nodiscard]] bool is_promising() const {
+  /// Hubs of a sample, by what they are worth in another one: in that by which they were chosen, chance makes hubs of
+  /// any columns.
+  [[nodiscard]] SampledHubs sampled_hubs() const {
     const Array<unsigned> uses = count_uses(promising);
     const UseHistograms found = histograms(uses);
     MostUsed hubs = most_used(found.columns, rules_.most, least_sampled_uses);
-    if (hubs.count == 0) return false;
-    Array<unsigned long long> confirmed(1, Init::zero, device_);
+    if (hubs.count == 0) return {};
+    const MostUsed staged = choose_staged(uses, found.columns, hubs);
+    const UseThresholds least{hubs.least_uses, staged.count > 0 ? staged.least_uses : ~std::uint64_t{0}};
+    Array<ConfirmedUses> confirmed(1, Init::zero, device_);
     launch("uses of hubs", context_, strips_.grid(confirming), count_confirmed_kernel, strips_, rules_, confirming,
-           uses.data(), hubs.least_uses, confirmed.data());
-    hubs.uses = confirmed.to(Device{})[0];
-    return gain_by_hubs(found.lines, hubs, rules_, sampled_strips).saved >= rules_.least_saved;
+           uses.data(), least, confirmed.data());
+    const ConfirmedUses counted = confirmed.to(Device{})[0];
+    hubs.uses = counted.of_hubs;
+    return {gain_by_hubs(found.lines, hubs, rules_, sampled_strips), counted};
+  }
+
+  [[nodiscard]] bool is_promising() const { return sampled_hubs().gain.saved >= rules_.least_saved; }
+
+  [[nodiscard]] HubForecast forecast() const {
+    const SampledHubs hubs = sampled_hubs();
+    if (hubs.gain.saved < rules_.least_saved) return {};
+    constexpr auto scale = static_cast<double>(sampled_strips);
+    const auto nnz = static_cast<double>(strips_.nnz);
+    const double staged = scale * static_cast<double>(hubs.confirmed.of_staged) / nnz;
+    const double saved = hubs.gain.saved + saved_by_sampled_slots(hubs);
+    return {saved / memory_line_bytes / nnz, staged >= rules_.least_staged_share ? staged : 0.0};
   }
 
   /// \returns none where they do not save enough
@@ -155,6 +202,14 @@ class HubSearch {
   }
 
  private:
+  /// \returns 0 where they do not pay
+  [[nodiscard]] double saved_by_sampled_slots(const SampledHubs& hubs) const {
+    const auto slots = static_cast<std::int64_t>(sampled_strips * hubs.confirmed.beyond);
+    if (slots > rules_.slots.most) return 0.0;
+    const double saved = saved_by_slots(slots, hubs.gain.missed, rules_);
+    return saved >= rules_.slots.least_saved ? saved : 0.0;
+  }
+
   /// Uses are told apart more coarsely where more hubs than fit have the most.
   [[nodiscard]] MostUsed choose_staged(const Array<unsigned>& uses, UseCounts counts, const MostUsed& hubs) const {
     constexpr unsigned coarsest = 1U << 20;
@@ -189,6 +244,15 @@ HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets,
   const Array<unsigned> uses = search.count_uses({});
   const HubSelection chosen = search.choose(uses);
   return chosen.all.count > 0 ? code_hubs(strips, rules, uses, chosen, device) : HubColumns{};
+}
+
+HubForecast forecast_hub_columns(index_t cols, std::span<const offset_t> row_offsets, std::span<const index_t> columns,
+                                 const HubRules& rules, const Device& device) {
+  const auto rows = static_cast<index_t>(std::ssize(row_offsets) - 1);
+  const NonzeroStrips strips{row_offsets.data(), columns.data(), rows, cols, std::ssize(columns)};
+  if (strips.count() <= sampled_strips || rules.most <= 0) return {};
+  const DeviceGuard current(device);
+  return HubSearch(strips, rules, device).forecast();
 }
 
 }  // namespace tessera::cuda

@@ -50,4 +50,9 @@ struct PlannedTiles {
 template <class T, class V>
 [[nodiscard]] PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning);
 
+/// What the hubs that such a plan may look for would change, by samples. Zeros where there is no memory for these.
+/// Waits. \param a on options.device \throws CudaError
+template <class T>
+[[nodiscard]] HubForecast forecast_hubs(const CsrView<T>& a, const SpmvOptions& options);
+
 }  // namespace tessera::cuda

@@ -9,6 +9,7 @@
 #include "tessera/error.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace tessera::cuda {
@@ -97,25 +98,32 @@ std::int64_t stageable_hubs(const Device& device) {
   return staged_hub_room(Context::of(device).limits(), columns_bytes) / static_cast<int>(sizeof(T));
 }
 
+/// The rules by which to look for hubs; nothing where they are not worth it. \param planned layout and sample
+template <class T>
+std::optional<HubRules> rules_of_hubs(const CsrView<T>& a, const SpmvOptions& options, const PlannedTiles& planned) {
+  const std::int64_t cache = second_level_cache_bytes(options.device);
+  HubRules rules = hub_rules(a.nnz(), sizeof(T), value_bytes_of(a, options), cache);
+  rules.most_staged = planned.layout == MerbitLayout::columns ? stageable_hubs<T>(options.device) : 0;
+  const double room = code_room(a, options);
+  const HubTraits traits{a.cols, a.nnz(), planned.line_share, options.expected_applications, room, a.is_pattern()};
+  if (!may_gain_by_hubs(traits, rules)) return std::nullopt;
+  // Rankings keep packed x a second time, which the room does not count, and slots in them are not measured.
+  if (!options.rank_products) rules.slots = slot_rules(a.cols, a.nnz(), room, rules, cache);
+  return rules;
+}
+
 /// None where they do not pay, where no sample was taken, or where memory gives out. \param planned layout and sample
 template <class T>
 HubColumns hubs_of(const CsrView<T>& a, const SpmvOptions& options, const MerbitTuning& tuning,
                    const PlannedTiles& planned) try {
-  const std::int64_t most_staged = stageable_hubs<T>(options.device);
+  std::optional<HubRules> rules;
   if (tuning.hubs) {
-    HubRules forced = *tuning.hubs;
-    forced.most_staged = std::min(forced.most_staged, most_staged);
-    return find_hub_columns(a.cols, a.row_offsets, a.columns, forced, options.device);
+    rules = tuning.hubs;
+    rules->most_staged = std::min(rules->most_staged, stageable_hubs<T>(options.device));
+  } else {
+    rules = rules_of_hubs(a, options, planned);
   }
-  const std::int64_t cache = second_level_cache_bytes(options.device);
-  HubRules rules = hub_rules(a.nnz(), sizeof(T), value_bytes_of(a, options), cache);
-  rules.most_staged = planned.layout == MerbitLayout::columns ? most_staged : 0;
-  const double room = code_room(a, options);
-  const HubTraits traits{a.cols, a.nnz(), planned.line_share, options.expected_applications, room, a.is_pattern()};
-  if (!may_gain_by_hubs(traits, rules)) return {};
-  // Rankings keep packed x a second time, which the room does not count, and slots in them are not measured.
-  if (!options.rank_products) rules.slots = slot_rules(a.cols, a.nnz(), room, rules, cache);
-  return find_hub_columns(a.cols, a.row_offsets, a.columns, rules, options.device);
+  return rules ? find_hub_columns(a.cols, a.row_offsets, a.columns, *rules, options.device) : HubColumns{};
 } catch (const OutOfMemory&) {
   return {};
 }
@@ -168,6 +176,19 @@ PlannedTiles plan_tiles(const CsrView<T>& a, const SpmvOptions& options, const M
   if (takes_hubs(planned.layout)) planned.hubs = hubs_of(a, options, tuning, planned);
   return planned;
 }
+
+template <class T>
+HubForecast forecast_hubs(const CsrView<T>& a, const SpmvOptions& options) try {
+  const PlannedTiles planned = layout_for(a, options, has_bulk_copies(options.device));
+  if (!takes_hubs(planned.layout)) return {};
+  const std::optional<HubRules> rules = rules_of_hubs(a, options, planned);
+  return rules ? forecast_hub_columns(a.cols, a.row_offsets, a.columns, *rules, options.device) : HubForecast{};
+} catch (const OutOfMemory&) {
+  return {};
+}
+
+template HubForecast forecast_hubs(const CsrView<float>&, const SpmvOptions&);
+template HubForecast forecast_hubs(const CsrView<double>&, const SpmvOptions&);
 
 template PlannedTiles plan_tiles<float, float>(const CsrView<float>&, const SpmvOptions&, const MerbitTuning&);
 template PlannedTiles plan_tiles<float, Ones>(const CsrView<float>&, const SpmvOptions&, const MerbitTuning&);

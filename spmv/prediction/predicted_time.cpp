@@ -5,6 +5,7 @@
 #include "spmv/common/value_bytes.hpp"
 #include "spmv/csr_vector/csr_vector_tuning.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
+#include "spmv/merbit/merbit_plan.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/prediction/device_figures.hpp"
 #include "spmv/sell/sell.hpp"
@@ -143,15 +144,16 @@ struct Shape {
   return bytes / (bytes_per_ms * (in_cache ? gpu.l2_gbytes_per_s : gpu.copy_gbytes_per_s));
 }
 
-/// Lines of x from the second-level cache; those far from all others miss it where x is larger.
+/// Lines of x from the second-level cache; those far from all others miss it where x is larger. Hub columns spare some.
 [[nodiscard]] double ms_of_reads(const Shape& shape, const ProductTraits& m, const DeviceFigures& gpu) {
   const auto nnz = static_cast<double>(m.nnz);
-  const double hit_ms = ms_per_ns * nnz * m.reads.lines / gpu.l2_gathers_per_ns;
+  const cuda::HubForecast hubs = shape.layout == ProductLayout::merbit ? m.hubs : cuda::HubForecast{};
+  const double hit_ms = ms_per_ns * nnz * m.reads.lines * (1.0 - hubs.staged) / gpu.l2_gathers_per_ns;
   if (shape.layout == ProductLayout::blocked) return hit_ms;  // x goes through shared memory
   const double x_bytes = m.element_bytes * static_cast<double>(m.cols);
   const double missing = std::max(0.0, 1.0 - useful_part_of_cache * gpu.l2_bytes / std::max(x_bytes, 1.0));
   const double more_ns = std::max(0.0, 1.0 / gpu.memory_gathers_per_ns - 1.0 / gpu.l2_gathers_per_ns);
-  return hit_ms + ms_per_ns * nnz * m.reads.far_lines * missing * more_ns;
+  return hit_ms + ms_per_ns * nnz * std::max(0.0, m.reads.far_lines * missing - hubs.spared) * more_ns;
 }
 
 /// Nonzeros that were worked on, or could have been by lanes that idle.
@@ -230,6 +232,7 @@ ProductTraits sampled_traits(const CsrView<T>& a, const SpmvOptions& options) {
   const MatrixSample sample = sample_matrix(a.row_offsets, a.columns, options.device);
   traits.reads = count_vector_reads(sample, static_cast<int>(sizeof(T)));
   traits.row_lengths = measure_row_lengths(sample);
+  if (!options.device.is_host()) traits.hubs = cuda::forecast_hubs(a, options);
   return traits;
 }
 

@@ -2,6 +2,7 @@
 /// Predicted time of one product y = A x on a GPU: launches, bytes, reads of x, and work per nonzero and row.
 #pragma once
 
+#include "spmv/merbit/hub_columns.hpp"
 #include "spmv/prediction/matrix_sample.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device_figures.hpp"
@@ -24,6 +25,7 @@ struct ProductTraits {
   VectorReads reads;
   RowLengthSample row_lengths;
   offset_t longest_row = 0;  ///< 0: unknown
+  cuda::HubForecast hubs;    ///< of MERBIT
   // Bytes of the matrix that a product reads per nonzero, where a sample or a plan tells; nothing where the matrix does
   // not suit the kernel.
   std::optional<double> tile_bytes;
@@ -52,8 +54,9 @@ struct PredictedProduct {
 /// The traits of a plan of `algorithm`, which tells the bytes that its kernel reads. \param plan_bytes PlanInfo::bytes
 [[nodiscard]] ProductTraits with_plan_bytes(ProductTraits traits, SpmvAlgorithm algorithm, std::uint64_t plan_bytes);
 
-/// Sizes and a sample of a matrix; neither its longest row nor the bytes of layouts. O(1); on a GPU waits once.
-/// \param a on `device` \throws OutOfMemory, CudaError
+/// Sizes and a sample of a matrix; neither its longest row nor the bytes of layouts. O(1); on a GPU waits, and where
+/// MERBIT would look for hub columns takes samples of them, O(nnz + cols). \param a on options.device \throws
+/// OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] ProductTraits sampled_traits(const CsrView<T>& a, const SpmvOptions& options);
 

@@ -1,6 +1,7 @@
 // MERBIT's products with hub columns on a GPU, packed and staged: bits, NaN, threads, plans.
 #include "spmv/merbit/hub_columns.hpp"
 #include "spmv/merbit/merbit_arrays.hpp"
+#include "spmv/merbit/merbit_plan.hpp"
 #include "tests/spmv/merbit_cuda_support.hpp"
 #include "tests/support/hub_graphs.hpp"
 
@@ -183,12 +184,17 @@ TEST_F(HubProductsCuda, PlansOfLargeGraphsPackThem) {
   const SpmvPlan<double> packed(there, options);
   EXPECT_NE(packed.info().reason.find("hub columns"), std::string::npos) << packed.info().reason;
   EXPECT_NE(packed.info().reason.find("slots of their own"), std::string::npos) << packed.info().reason;
+  const cuda::HubForecast forecast = cuda::forecast_hubs(there->view(), options);
+  EXPECT_GT(forecast.spared, 0.2);
+  EXPECT_LT(forecast.spared, 1.0);
   options.rank_products = true;
+  EXPECT_LT(cuda::forecast_hubs(there->view(), options).spared, forecast.spared) << "slots spare some, too";
   const SpmvPlan<double> of_ranking(there, options);
   EXPECT_NE(of_ranking.info().reason.find("hub columns"), std::string::npos) << of_ranking.info().reason;
   EXPECT_EQ(of_ranking.info().reason.find("slots of their own"), std::string::npos) << of_ranking.info().reason;
   options.rank_products = false;
   options.expected_applications = cuda::applications_worth_hubs_of_pattern - 1;
+  EXPECT_EQ(cuda::forecast_hubs(there->view(), options).spared, 0.0);
   const SpmvPlan<double> plain(there, options);
   EXPECT_EQ(plain.info().reason.find("hub columns"), std::string::npos) << plain.info().reason;
   const auto x = Array<double>::copy_of(testing::random_vector<double>(graph->cols(), 1), gpu());

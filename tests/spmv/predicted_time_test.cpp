@@ -193,6 +193,26 @@ TEST(PredictedTime, FollowsTheFigureThatBinds) {
   EXPECT_EQ(gain(scattered, quick), 1.0);
 }
 
+/// 4·10^8 bytes of x, 10^8 scattered reads of it at 20 per ns from memory and 100 from the cache.
+TEST(PredictedTime, HubColumnsSpareReadsOfMerbitAlone) {
+  ProductTraits scattered = large_matrix();
+  scattered.cols = 50'000'000;
+  scattered.reads = {1.0, 1.0};
+  ProductTraits with_hubs = scattered;
+  with_hubs.hubs.spared = 0.5;
+  const double gain = ms_of(SpmvAlgorithm::merbit, scattered) - ms_of(SpmvAlgorithm::merbit, with_hubs);
+  EXPECT_GT(gain, 0.7 * 0.5 * 1e8 * (1.0 / 20 - 1.0 / 100) * 1e-6);
+  EXPECT_LT(gain, 0.5 * 1e8 * (1.0 / 20 - 1.0 / 100) * 1e-6);
+  EXPECT_EQ(ms_of(SpmvAlgorithm::csr_vector, scattered), ms_of(SpmvAlgorithm::csr_vector, with_hubs));
+  // All reads that there are, and no more.
+  with_hubs.hubs.spared = 2.0;
+  ProductTraits cached = scattered;
+  cached.reads.far_lines = 0.0;
+  EXPECT_EQ(ms_of(SpmvAlgorithm::merbit, with_hubs), ms_of(SpmvAlgorithm::merbit, cached));
+  cached.hubs.staged = 0.4;
+  EXPECT_LT(ms_of(SpmvAlgorithm::merbit, cached), ms_of(SpmvAlgorithm::merbit, with_hubs));
+}
+
 TEST(PredictedTime, IdleLanesCost) {
   ProductTraits uneven = large_matrix();
   uneven.row_lengths.lane_slots = 60.0;
