@@ -52,7 +52,7 @@ struct PaddedCodes {
     const std::uint8_t* at;
     template <class S, int Chunk, bool Whole>
     __device__ void load(int k0, int width, const RowsOfLane<R>& /*own*/, S (&code)[Chunk][R]) {
-      using Word = std::conditional_t<R == 4, std::uint32_t, std::uint16_t>;
+      using Word = std::conditional_t<R == 4, std::uint32_t, std::conditional_t<R == 2, std::uint16_t, std::uint8_t>>;
 #pragma unroll
       for (int k = 0; k < Chunk; ++k) {
         if (!Whole && k0 + k >= width) break;
@@ -66,7 +66,7 @@ struct PaddedCodes {
   };
   template <int R>
   [[nodiscard]] __device__ OfSlice<R> slice(unsigned number, int width) const {
-    static_assert(R == 2 || R == 4);
+    static_assert(R == 1 || R == 2 || R == 4);
     return {dictionary.of_lane(), dictionary.shift,
             base_at(codes, static_cast<offset_t>(number) * (offset_t{width} * warp_size * R)) +
                 threadIdx.x % warp_size * R};

@@ -19,7 +19,8 @@ inline constexpr int pattern_warps = pattern_threads / warp_size;
 /// function(PatternChunk) for values in padded slices, or a half: one kernel per short width, so that nothing is loaded
 /// in vain, and all loads of a row are issued without a branch between them.
 template <class Function>
-void with_exact_chunk(int width, Function&& function) {
+void with_exact_chunk(int width, const SliceShape& shape, Function&& function) {
+  if (shape.rows_per_lane == 1) return function(SingleRowChunk{});
   switch (width) {
     case 1:
       return function(PatternChunk<1, true, false>{});
@@ -46,7 +47,8 @@ void with_exact_chunk(int width, Function&& function) {
 
 /// The same where no values, or values without padding, are loaded.
 template <class Function>
-void with_chunk(int width, Function&& function) {
+void with_chunk(int width, const SliceShape& shape, Function&& function) {
+  if (shape.rows_per_lane == 1) return function(SingleRowChunk{});
   if (width > most_terms_at_once) return function(PatternChunk<most_terms_at_once, false, true>{});
   if (width > 7) return function(PatternChunk<9, false, false>{});
   if (width > 5) return function(PatternChunk<7, false, false>{});
@@ -115,11 +117,11 @@ void with_pattern_values(const PatternOperand<T>& operand, bool is_pattern, Func
   if (operand.value_codes != nullptr) {
     const SharedDictionary<T> dictionary{operand.dictionary, operand.dictionary_size, operand.dictionary_shift};
     if (operand.shape.jagged) {
-      return with_chunk(operand.width, [&](auto chunk) {
+      return with_chunk(operand.width, operand.shape, [&](auto chunk) {
         function(chunk, JaggedCodes<T>{dictionary, {operand.value_codes, operand.begin}});
       });
     }
-    return with_exact_chunk(operand.width, [&](auto chunk) {
+    return with_exact_chunk(operand.width, operand.shape, [&](auto chunk) {
       function(chunk, PaddedCodes<T>{dictionary, operand.value_codes});
     });
   }
@@ -129,20 +131,23 @@ void with_pattern_values(const PatternOperand<T>& operand, bool is_pattern, Func
       const auto by_half = [&](auto chunk) { function(chunk, HalfValues<V>{values, operand.half_places}); };
       // In single precision the fewer kernels are faster (H200, grids of 5 points: .171 and .181 ms).
       if constexpr (std::is_same_v<T, double>) {
-        return with_exact_chunk(operand.width, by_half);
+        return with_exact_chunk(operand.width, operand.shape, by_half);
       } else {
-        return with_chunk(operand.width, by_half);
+        return with_chunk(operand.width, operand.shape, by_half);
       }
     }
     if (operand.shape.jagged) {
-      return with_chunk(operand.width, [&](auto chunk) { function(chunk, JaggedValues<V>{values, operand.begin}); });
+      return with_chunk(operand.width, operand.shape, [&](auto chunk) {
+        function(chunk, JaggedValues<V>{values, operand.begin});
+      });
     }
-    with_exact_chunk(operand.width, [&](auto chunk) { function(chunk, PaddedValues<V>{values}); });
+    with_exact_chunk(operand.width, operand.shape, [&](auto chunk) { function(chunk, PaddedValues<V>{values}); });
   };
-  if (is_pattern) return with_chunk(operand.width, [&](auto chunk) { function(chunk, NoValues{}); });
+  if (is_pattern) return with_chunk(operand.width, operand.shape, [&](auto chunk) { function(chunk, NoValues{}); });
   // A matrix without nonzeros has no values either.
   if (operand.list_values != nullptr || operand.width == 0) {
-    return with_chunk(operand.width, [&](auto chunk) { function(chunk, TableValues<T>{operand.list_values}); });
+    return with_chunk(operand.width, operand.shape,
+                      [&](auto chunk) { function(chunk, TableValues<T>{operand.list_values}); });
   }
   if constexpr (std::is_same_v<T, double>) {
     if (operand.floats != nullptr) return by_slices(operand.floats);
@@ -164,7 +169,7 @@ void enqueue_pattern_product(const Context& context, const PatternOperand<T>& op
       // Pattern matrices alone have no values; the other pairs would be compiled in vain.
       if constexpr (Values::weighted == !std::is_same_v<Terms, DevicePatternTerms<T>>) {
         Grid grid{static_cast<unsigned>(pattern_blocks(operand)), pattern_threads};
-        if constexpr (suits_uniform_rows<Values>) {
+        if constexpr (suits_uniform_rows<Values> && decltype(chunk)::rows > 1) {
           if (operand.uniform != nullptr) {
             return with_uniform_chunk<T, Values>(chunk, operand.uniform->length, [&](auto uniform_chunk) {
               constexpr unsigned warps = decltype(uniform_chunk)::warps_per_slice;

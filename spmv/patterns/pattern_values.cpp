@@ -15,7 +15,8 @@ SliceShape choose_pattern_slices(index_t rows, offset_t nnz, int width) noexcept
   SliceShape shape;
   shape.jagged = is_padded_beyond(most_padding_of_slices, rows, nnz, width);
   // Of the kernels for jagged slices that for 4 serves all narrower ones too; both sides of 5 agree on rows per lane.
-  shape.rows_per_lane = pattern_rows_per_lane(pattern_chunk(width));
+  const bool has_lanes = width > most_uniform_terms && rows <= most_rows_for_lanes;
+  shape.rows_per_lane = has_lanes ? 1 : pattern_rows_per_lane(pattern_chunk(width));
   return shape;
 }
 

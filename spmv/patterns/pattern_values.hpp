@@ -59,7 +59,8 @@ struct SlicedRows {
   return static_cast<double>(width) * rows > places_per_nonzero * static_cast<double>(nnz);
 }
 
-/// Rows per lane follow from the chunk of the kernel that will run; padding decides how values lie.
+/// Rows per lane follow from the chunk of the kernel that will run, or are one where rows are long and few; padding
+/// decides how values lie.
 [[nodiscard]] SliceShape choose_pattern_slices(index_t rows, offset_t nnz, int width) noexcept;
 
 /// Places of the values, those included that jagged slices load in vain.

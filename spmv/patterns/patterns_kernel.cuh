@@ -251,16 +251,26 @@ template <int R>
 
 /// How the entries of rows are taken. \tparam Terms at once \tparam Exact whether the width is that number \tparam Loop
 /// whether lists may be longer \tparam UniformChunks of the list of uniform rows; 0: any number \tparam
-/// WarpsPerSlice that share the rows of a slice, as if each had a slice; more than one for uniform rows alone
-template <int Terms, bool Exact, bool Loop, int UniformChunks = 0, int WarpsPerSlice = 1>
+/// WarpsPerSlice that share the rows of a slice, as if each had a slice; more than one for uniform rows alone \tparam
+/// RowsPerLane of a slice
+template <int Terms, bool Exact, bool Loop, int UniformChunks = 0, int WarpsPerSlice = 1,
+          int RowsPerLane = pattern_rows_per_lane(Terms)>
 struct PatternChunk {
   static constexpr int terms = Terms;
   static constexpr bool exact = Exact;
   static constexpr bool loop = Loop;
   static constexpr int uniform_chunks = UniformChunks;
   static constexpr int warps_per_slice = WarpsPerSlice;
-  static constexpr int rows = pattern_rows_per_lane(Terms) / WarpsPerSlice;
+  static constexpr int rows = RowsPerLane / WarpsPerSlice;
 };
+/// Of long lists, in slices with a row per lane.
+using SingleRowChunk = PatternChunk<most_terms_at_once, false, true, 0, 1, 1>;
+
+/// Blocks per multiprocessor that registers are bounded for: one row has half as many terms in flight as two.
+template <class Chunk, class Values>
+inline constexpr int patterns_min_blocks =
+    Chunk::rows == 1 && Values::min_blocks < pattern_min_blocks_of_single_rows ? pattern_min_blocks_of_single_rows
+                                                                               : Values::min_blocks;
 
 template <class Chunk, class Values, class T>
 __device__ void multiply_slice(const PatternRows& p, const index_t* table, const Values& values, const T* x,
@@ -316,7 +326,7 @@ template <class Values>
 }
 
 template <class Chunk, class Values, class Terms, class T>
-__global__ void __launch_bounds__(pattern_threads, Values::min_blocks)
+__global__ void __launch_bounds__(pattern_threads, (patterns_min_blocks<Chunk, Values>))
     patterns_kernel(PatternRows p, Values values, Terms terms, const offset_t* row_offsets, RowSink<T> out) {
   PlainSums<2> dots;
   if (blockIdx.x < p.exception_blocks) {

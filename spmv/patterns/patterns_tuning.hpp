@@ -104,6 +104,7 @@ inline constexpr int pattern_threads = 256;
 inline constexpr int pattern_min_blocks = 2;
 inline constexpr int pattern_min_blocks_without_values = 4;
 inline constexpr int pattern_min_blocks_with_codes = 3;
+inline constexpr int pattern_min_blocks_of_single_rows = 3;
 
 /// Rows of a lane, so that about 20 loads of the matrix are in flight per lane. \param chunk terms of a row
 [[nodiscard]] TESSERA_HOST_DEVICE constexpr int pattern_rows_per_lane(int chunk) noexcept { return chunk <= 5 ? 4 : 2; }
@@ -113,6 +114,10 @@ inline constexpr int most_terms_at_once = 9;
 
 /// Terms of the list of uniform rows that fit into the parameters of a kernel: whole chunks.
 inline constexpr int most_uniform_terms = 4 * most_terms_at_once;
+
+/// A lane has one row where lists are longer than those of uniform rows, and rows so few that a GPU of today has a lane
+/// for each: twice as many warps are under way.
+inline constexpr index_t most_rows_for_lanes = 1 << 18;
 
 /// Part of the slices that a list has to cover for products: the others load its terms in vain and read the table from
 /// global memory. Of a symmetric half, and for two-kernel CG, which ranks of a few planes of a grid take, too. Chosen,

@@ -68,7 +68,7 @@ TYPED_TEST(CudaPatterns, EveryWidthOfJaggedSlices) {
 }
 
 TYPED_TEST(CudaPatterns, EveryNumberOfRowsAroundSlices) {
-  for (const index_t width : {3, 7}) {
+  for (const index_t width : {3, 7, 40}) {
     for (const index_t rows : {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1023, 1024, 1025}) {
       SCOPED_TRACE("rows " + std::to_string(rows) + ", width " + std::to_string(width));
       this->check(testing::rows_of_width(rows, width));

@@ -1,5 +1,6 @@
 // Row patterns on the host, and the choice of lists.
 #include "spmv/patterns/patterns.hpp"
+#include "spmv/patterns/pattern_values.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tests/spmv/product_check.hpp"
@@ -99,6 +100,14 @@ TEST(PatternsTuning, BytesPerNonzero) {
   EXPECT_DOUBLE_EQ(pattern_bytes_per_nonzero(0, 4), 0.25);
   EXPECT_EQ(cuda::pattern_rows_per_lane(5), 4);
   EXPECT_EQ(cuda::pattern_rows_per_lane(6), 2);
+  // One where rows are long, and so few that there are lanes for all.
+  const auto rows_of_lane = [](index_t rows, int width) {
+    return cuda::choose_pattern_slices(rows, offset_t{rows} * width, width).rows_per_lane;
+  };
+  EXPECT_EQ(rows_of_lane(1 << 18, 37), 1);
+  EXPECT_EQ(rows_of_lane((1 << 18) + 1, 37), 2);
+  EXPECT_EQ(rows_of_lane(1 << 18, 36), 2);
+  EXPECT_EQ(rows_of_lane(100, 5), 4);
   // Of a slice whose lanes have four rows, or two.
   EXPECT_EQ(cuda::warps_per_slice_of_half(4, sizeof(double)), 2);
   EXPECT_EQ(cuda::warps_per_slice_of_half(5, sizeof(double)), 1);
