@@ -7,6 +7,8 @@
 #include "spmv/csr_vector/csr_vector_tuning.hpp"
 #include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/patterns/patterns.hpp"
+#include "spmv/patterns/patterns_tuning.hpp"
+#include "spmv/prediction/predicted_time.hpp"
 #include "spmv/sell/sell.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
 #include "tessera/error.hpp"
@@ -36,12 +38,20 @@ constexpr offset_t mean_worth_warps = 48;
 constexpr double most_spread = 1.1;
 
 /// On a GPU, the time of products with at most so many nonzeros is that of dependent loads: least where a few lanes sum
-/// a row, without a fix-up (bench/NOTES.md). Measured with values: patterns stay with tiles.
+/// a row, without a fix-up (bench/NOTES.md).
 constexpr offset_t most_of_short_chains = 2'000'000;
+
+/// A layout that a sample promises.
+struct LayoutPromise {
+  SpmvSelection selection;
+  double bytes = 0.0;  ///< of the matrix that a product reads per nonzero
+  double fill = 0.0;   ///< of tiles
+  bool sorts = false;  ///< rows of sliced ELL
+};
 
 /// Bitmap tiles where a sample promises that a product reads much less.
 template <class T>
-std::optional<SpmvSelection> select_tiles(const CsrView<T>& a, const SpmvOptions& options) {
+std::optional<LayoutPromise> promise_of_tiles(const CsrView<T>& a, const SpmvOptions& options) {
   if (options.expected_applications < applications_worth_bitmap_tiles || a.nnz() <= most_of_short_chains ||
       !gpu_kernel_keeps_class(SpmvAlgorithm::tiles, options)) {
     return std::nullopt;
@@ -49,11 +59,18 @@ std::optional<SpmvSelection> select_tiles(const CsrView<T>& a, const SpmvOptions
   const double fill = estimate_tiles(a, options.device).fill;
   const double value_bytes = value_bytes_of(a, options);
   if (!bitmap_tiles_pay(value_bytes, fill)) return std::nullopt;
-  return SpmvSelection{SpmvAlgorithm::tiles,
-                       fmt::format("tiles of 8 x 8 are filled by {:.2g} in a sample: {:.2g} bytes per nonzero instead "
-                                   "of {:.2g}, which {} products repay",
-                                   fill, tile_bytes_per_nonzero(value_bytes, fill), csr_bytes_per_nonzero(value_bytes),
-                                   options.expected_applications)};
+  const double bytes = tile_bytes_per_nonzero(value_bytes, fill);
+  return LayoutPromise{{SpmvAlgorithm::tiles,
+                        fmt::format("tiles of 8 x 8 are filled by {:.2g} in a sample: {:.2g} bytes per nonzero instead "
+                                    "of {:.2g}, which {} products repay",
+                                    fill, bytes, csr_bytes_per_nonzero(value_bytes), options.expected_applications)},
+                       bytes,
+                       fill};
+}
+
+/// Whether tiles are faster than row patterns.
+bool are_full(const std::optional<LayoutPromise>& bitmap_tiles) {
+  return bitmap_tiles && bitmap_tiles->fill >= least_fill_before_row_patterns;
 }
 
 /// Row patterns where a sample of rows promises that lists name nearly all of them.
@@ -62,6 +79,13 @@ struct PatternsPromise {
   bool without_values = false;  ///< templates, or a pattern matrix: next to nothing is read
   bool before_tiles = false;    ///< also where those pay
 };
+
+/// Rows so long and few that row patterns have one per lane.
+template <class T>
+bool has_single_rows(const CsrView<T>& a) {
+  return a.rows > 0 && a.rows <= cuda::most_single_rows && a.nnz() / a.rows > cuda::most_uniform_terms;
+}
+
 template <class T>
 std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const SpmvOptions& options) {
   if (options.expected_applications < applications_worth_row_templates || a.nnz() <= most_of_short_chains ||
@@ -87,7 +111,7 @@ std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const Sp
 
 /// Sliced ELL where a sample promises columns and values in few bytes.
 template <class T>
-std::optional<SpmvSelection> select_sell(const CsrView<T>& a, const SpmvOptions& options) {
+std::optional<LayoutPromise> promise_of_sell(const CsrView<T>& a, const SpmvOptions& options) {
   if (options.expected_applications < applications_worth_sell || a.nnz() <= most_of_short_chains ||
       !gpu_kernel_keeps_class(SpmvAlgorithm::sell, options)) {
     return std::nullopt;
@@ -96,12 +120,33 @@ std::optional<SpmvSelection> select_sell(const CsrView<T>& a, const SpmvOptions&
   const SellLayout layout = sample.layout(a.is_pattern(), std::is_same_v<T, double>);
   const double value_bytes = value_bytes_of(a, options);
   if (!sample.pays(layout, value_bytes)) return std::nullopt;
-  return SpmvSelection{
-      SpmvAlgorithm::sell,
-      fmt::format("a sample has {}: {:.2g} bytes per nonzero instead of {:.2g}, which {} products repay",
-                  describe_layout(layout, sample.values.distinct), sample.bytes_per_nonzero(layout, value_bytes),
-                  csr_entry_bytes(value_bytes), options.expected_applications),
-      layout};
+  const double bytes = sample.bytes_per_nonzero(layout, value_bytes);
+  return LayoutPromise{
+      {SpmvAlgorithm::sell,
+       fmt::format("a sample has {}: {:.2g} bytes per nonzero instead of {:.2g}, which {} products repay",
+                   describe_layout(layout, sample.values.distinct), bytes, csr_entry_bytes(value_bytes),
+                   options.expected_applications),
+       layout},
+      bytes,
+      0.0,
+      sample.sorts()};
+}
+
+/// Of tiles and sliced ELL, where both are promised, that with the shorter predicted time.
+template <class T>
+std::optional<SpmvSelection> faster_of(std::optional<LayoutPromise> bitmap_tiles, std::optional<LayoutPromise> sliced,
+                                       const CsrView<T>& a, const SpmvOptions& options) {
+  if (!bitmap_tiles && !sliced) return std::nullopt;
+  if (!bitmap_tiles) return std::move(sliced->selection);
+  if (!sliced) return std::move(bitmap_tiles->selection);
+  ProductTraits traits = sampled_traits(a, options);
+  traits.tile_bytes = bitmap_tiles->bytes;
+  traits.sell_bytes = sliced->bytes;
+  traits.sell_is_sorted = sliced->sorts;
+  const DeviceFigures figures = device_figures(options.device);
+  const auto by_tiles = predict_product(SpmvAlgorithm::tiles, traits, figures);
+  const auto by_slices = predict_product(SpmvAlgorithm::sell, traits, figures);
+  return std::move((by_tiles->ms <= by_slices->ms ? bitmap_tiles : sliced)->selection);
 }
 
 /// The blocked product where reads of x are scattered over more than caches hold.
@@ -125,8 +170,7 @@ std::optional<SpmvSelection> select_blocked(const CsrView<T>& a, const SpmvOptio
 template <class T>
 std::optional<SpmvSelection> select_short_chains(const CsrView<T>& a, const SpmvOptions& options) {
   using enum SpmvAlgorithm;
-  if (a.nnz() > most_of_short_chains || a.is_pattern() || !gpu_kernel_keeps_class(csr_vector, options))
-    return std::nullopt;
+  if (a.nnz() > most_of_short_chains || !gpu_kernel_keeps_class(csr_vector, options)) return std::nullopt;
   const auto [lanes, longest] = cuda::whole_product(options.device, a.row_offsets);
   if (lanes == 0) return std::nullopt;
   const bool wide = value_bytes_of(a, options) > sizeof(float);
@@ -152,7 +196,11 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, co
   const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
   std::optional<PatternsPromise> row_patterns;
   if (!refused.patterns) row_patterns = promise_of_patterns(a, options);
-  if (row_patterns && row_patterns->without_values) return std::move(row_patterns->selection);
+  if (row_patterns && row_patterns->without_values) {
+    if (!a.is_pattern() || options.rank_products) return std::move(row_patterns->selection);
+    std::optional<LayoutPromise> bitmap_tiles = promise_of_tiles(a, options);
+    return std::move(are_full(bitmap_tiles) ? bitmap_tiles->selection : row_patterns->selection);
+  }
   if (!refused.blocked) {
     if (std::optional<SpmvSelection> blocked_lists = select_blocked(a, options)) return *std::move(blocked_lists);
   }
@@ -161,12 +209,15 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, co
     return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
   }
   if (row_patterns && row_patterns->before_tiles) return std::move(row_patterns->selection);
-  // Of values in full, multiplied in double, tiles read a little more and are faster (bench/NOTES.md).
-  if (std::optional<SpmvSelection> bitmap_tiles = select_tiles(a, options)) return *std::move(bitmap_tiles);
-  if (row_patterns) return std::move(row_patterns->selection);
-  if (!refused.sell) {
-    if (std::optional<SpmvSelection> sliced = select_sell(a, options)) return *std::move(sliced);
+  // Of values in full, multiplied in double, tiles read a little more and are faster (bench/NOTES.md), but for half
+  // empty ones where rows are long and few.
+  std::optional<LayoutPromise> bitmap_tiles = promise_of_tiles(a, options);
+  if (row_patterns && (!bitmap_tiles || (has_single_rows(a) && !are_full(bitmap_tiles)))) {
+    return std::move(row_patterns->selection);
   }
+  std::optional<LayoutPromise> sliced;
+  if (!refused.sell) sliced = promise_of_sell(a, options);
+  if (auto faster = faster_of(std::move(bitmap_tiles), std::move(sliced), a, options)) return *std::move(faster);
   const offset_t mean = a.rows > 0 ? a.nnz() / a.rows : 0;
   if (mean >= mean_worth_warps && gpu_kernel_keeps_class(csr_vector, options) &&
       cuda::row_length_spread(options.device, a.row_offsets) <= most_spread) {

@@ -11,12 +11,12 @@ namespace tessera::cuda {
 
 int pattern_chunk(int width) noexcept { return width < most_terms_at_once ? width : most_terms_at_once; }
 
-SliceShape choose_pattern_slices(index_t rows, offset_t nnz, int width) noexcept {
+SliceShape choose_pattern_slices(index_t rows, offset_t nnz, int width, bool reads_values) noexcept {
   SliceShape shape;
   shape.jagged = is_padded_beyond(most_padding_of_slices, rows, nnz, width);
   // Of the kernels for jagged slices that for 4 serves all narrower ones too; both sides of 5 agree on rows per lane.
-  const bool has_lanes = width > most_uniform_terms && rows <= most_rows_for_lanes;
-  shape.rows_per_lane = has_lanes ? 1 : pattern_rows_per_lane(pattern_chunk(width));
+  const index_t most = reads_values ? most_single_rows : most_single_rows_without_values;
+  shape.rows_per_lane = width > most_uniform_terms && rows <= most ? 1 : pattern_rows_per_lane(pattern_chunk(width));
   return shape;
 }
 

@@ -61,7 +61,8 @@ struct SlicedRows {
 
 /// Rows per lane follow from the chunk of the kernel that will run, or are one where rows are long and few; padding
 /// decides how values lie.
-[[nodiscard]] SliceShape choose_pattern_slices(index_t rows, offset_t nnz, int width) noexcept;
+/// \param reads_values whether rows have values of their own
+[[nodiscard]] SliceShape choose_pattern_slices(index_t rows, offset_t nnz, int width, bool reads_values) noexcept;
 
 /// Places of the values, those included that jagged slices load in vain.
 [[nodiscard]] std::int64_t value_places(index_t rows, offset_t nnz, int width, const SliceShape& shape) noexcept;

@@ -34,7 +34,7 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
         values_(options.device, options.fp32_values && std::is_same_v<T, double>) {
     if (found_.longest_exception > longest_exception) refuse_exception(found_.longest_exception);
     exceptions_ = found_.exceptions.size();
-    shape_ = choose_pattern_slices(a.rows, nnz_, found_.width);
+    shape_ = choose_pattern_slices(a.rows, nnz_, found_.width, needs_values());
     found_.codes = arrange_codes(device_, found_.codes, shape_, found_.lists);
     rows_ = a.rows;
     cols_ = a.cols;

@@ -83,11 +83,14 @@ struct PaddedValues {
   static constexpr bool in_table = false;
   static constexpr bool shares = false;
   static constexpr int min_blocks = pattern_min_blocks;
+  /// Converted where it is multiplied: a conversion at the load would wait for it.
+  using Kept = V;
   const V* values;
 
   template <int R>
   struct OfSlice {
     const V* at;
+    [[nodiscard]] __device__ V value_of(V value) const { return value; }
     /// Of entries k0 ... of all rows. \tparam Whole whether all of them lie within the width
     template <class S, int Chunk, bool Whole>
     __device__ void load(int k0, int width, const RowsOfLane<R>& /*own*/, S (&value)[Chunk][R]) {
@@ -116,12 +119,15 @@ struct JaggedValues {
   static constexpr bool in_table = false;
   static constexpr bool shares = false;
   static constexpr int min_blocks = pattern_min_blocks;
+  /// Converted where it is multiplied: a conversion at the load would wait for it.
+  using Kept = V;
   const V* values;        ///< and 32 more, since a position that a row lacks is loaded too
   const offset_t* begin;  ///< of each slice of 32 rows
 
   template <int R>
   struct OfSlice {
     const V* at[R];
+    [[nodiscard]] __device__ V value_of(V value) const { return value; }
     template <class S, int Chunk, bool Whole>
     __device__ void load(int k0, int /*width*/, const RowsOfLane<R>& own, S (&value)[Chunk][R]) {
       const unsigned before = (1u << threadIdx.x % warp_size) - 1;

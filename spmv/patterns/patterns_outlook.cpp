@@ -57,7 +57,8 @@ class PatternOutlook {
         facts_(facts),
         found_(found),
         threads_(threads),
-        shape_(cuda::choose_pattern_slices(a.rows, a.nnz(), found.width)) {}
+        shape_(cuda::choose_pattern_slices(a.rows, a.nnz(), found.width,
+                                           !a.is_pattern() && found.kind == RowListKind::columns)) {}
 
   /// Templates, or rows of a pattern matrix.
   [[nodiscard]] LayoutOutlook without_values() const {

@@ -51,6 +51,7 @@ enum class ProductLayout {
   csr5,
   csr_vector,
   tiles,
+  bare_tiles,
   patterns,
   bare_patterns,
   sell,
@@ -68,10 +69,11 @@ struct LayoutCosts {
 };
 constexpr auto layout_costs = std::to_array<LayoutCosts>({
     {ProductLayout::merge, 2.5, {0.91, 1.61, 2.8, 0.95}, {0.9, 2.17, 4.5, 0.97}},
-    {ProductLayout::merbit, 1.0, {0.9, 1.04, 0.0, 0.92}, {0.98, 1.38, 0.0, 0.92}},
+    {ProductLayout::merbit, 1.4, {0.9, 1.04, 0.0, 0.92}, {0.98, 1.38, 0.0, 0.92}},
     {ProductLayout::csr5, 2.5, {0.95, 1.19, 9.0, 0.99}, {0.9, 1.53, 11.7, 1.02}},
-    {ProductLayout::csr_vector, 1.0, {0.95, 1.1, 2.1, 1.0}, {1.12, 1.06, 1.2, 1.04}},
+    {ProductLayout::csr_vector, 0.8, {0.95, 1.1, 2.1, 1.0}, {1.12, 1.06, 1.2, 1.04}},
     {ProductLayout::tiles, 1.0, {0.9, 0.0, 37.8, 0.95}, {0.9, 0.0, 42.1, 0.79}},
+    {ProductLayout::bare_tiles, 1.0, {1.0, 0.0, 21.5, 1.07}, {1.0, 0.0, 28.2, 1.1}},
     {ProductLayout::patterns, 1.0, {0.9, 0.65, 2.2, 1.5}, {0.9, 1.14, 2.3, 1.17}},
     {ProductLayout::bare_patterns, 1.0, {1.05, 0.21, 2.6, 1.0}, {1.21, 0.36, 0.0, 1.2}},
     {ProductLayout::sell, 1.0, {0.9, 0.62, 3.0, 0.93}, {0.93, 0.9, 0.8, 0.99}},
@@ -112,7 +114,8 @@ struct Shape {
     case SpmvAlgorithm::vendor_coo:
       return Shape{ProductLayout::vendor_coo, 4.0 + full_csr_bytes};
     case SpmvAlgorithm::tiles:
-      return m.tile_bytes ? std::optional(Shape{ProductLayout::tiles, *m.tile_bytes}) : std::nullopt;
+      if (!m.tile_bytes) return std::nullopt;
+      return Shape{m.value_bytes > 0.0 ? ProductLayout::tiles : ProductLayout::bare_tiles, *m.tile_bytes};
     case SpmvAlgorithm::patterns:
       if (!m.pattern_bytes) return std::nullopt;
       return Shape{*m.pattern_bytes < bytes_of_bare_patterns ? ProductLayout::bare_patterns : ProductLayout::patterns,
@@ -167,7 +170,9 @@ struct Shape {
 
 /// Rows, or tiles.
 [[nodiscard]] double worked_rows(const Shape& shape, const ProductTraits& m) {
-  if (shape.layout != ProductLayout::tiles) return static_cast<double>(m.rows);
+  if (shape.layout != ProductLayout::tiles && shape.layout != ProductLayout::bare_tiles) {
+    return static_cast<double>(m.rows);
+  }
   return static_cast<double>(m.nnz) * std::max(0.0, shape.bytes - m.value_bytes) / tile_record_bytes;
 }
 

@@ -18,13 +18,18 @@ inline constexpr double tile_record_bytes = 16.0;
 }
 [[nodiscard]] constexpr double csr_bytes_per_nonzero(double value_bytes) noexcept { return value_bytes + 4.0; }
 
-/// `auto` takes tiles from this fill on. Measured on an H200 against the best other kernel: at a fill of .39 1.58 times
-/// as fast with values in fp64, 1.33 to 1.36 with values in fp32 (sums in fp32, fp64); at .93 1.58 to 1.87; at .135 .53
-/// in fp64. The thresholds lie between, that of fp32 higher because CSR gains more from smaller values. Patterns were
-/// not measured: with a margin.
+/// `auto` takes tiles from this fill on. Measured on an H200 against the best other kernel of CSR: at a fill of
+/// .39 1.58 times as fast with values in fp64, 1.33 to 1.36 with values in fp32 (sums in fp32, fp64), 2.1 to 2.3 as a
+/// pattern; at .93 1.58 to 1.87; at .135 .53 in fp64. The thresholds lie between, that of fp32 higher because CSR gains
+/// more from smaller values.
 [[nodiscard]] constexpr double least_fill_of_tiles(double value_bytes) noexcept {
-  return value_bytes >= 8.0 ? 0.3 : value_bytes > 0.0 ? 0.35 : 0.6;
+  return value_bytes >= 8.0 ? 0.3 : 0.35;
 }
+
+/// From this fill on tiles are faster than row patterns, too, those of patterns, and of long rows with values in full
+/// that are multiplied in double. Measured on an H200, at .93 1.21 (fp64) and 1.10 times (fp32) as a pattern, 1.10 with
+/// values; at .51 .83 and .88, and .95 with values.
+inline constexpr double least_fill_before_row_patterns = 0.8;
 
 /// Products that repay the conversion over the best other kernel at least twice over: 13 to 25 on these matrices.
 inline constexpr std::int64_t applications_worth_bitmap_tiles = 50;

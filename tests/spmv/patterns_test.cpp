@@ -101,12 +101,14 @@ TEST(PatternsTuning, BytesPerNonzero) {
   EXPECT_EQ(cuda::pattern_rows_per_lane(5), 4);
   EXPECT_EQ(cuda::pattern_rows_per_lane(6), 2);
   // One where rows are long, and so few that there are lanes for all.
-  const auto rows_of_lane = [](index_t rows, int width) {
-    return cuda::choose_pattern_slices(rows, offset_t{rows} * width, width).rows_per_lane;
+  const auto rows_of_lane = [](index_t rows, int width, bool reads_values = true) {
+    return cuda::choose_pattern_slices(rows, offset_t{rows} * width, width, reads_values).rows_per_lane;
   };
   EXPECT_EQ(rows_of_lane(1 << 18, 37), 1);
   EXPECT_EQ(rows_of_lane((1 << 18) + 1, 37), 2);
   EXPECT_EQ(rows_of_lane(1 << 18, 36), 2);
+  EXPECT_EQ(rows_of_lane(1 << 17, 37, false), 1);
+  EXPECT_EQ(rows_of_lane((1 << 17) + 1, 37, false), 2);
   EXPECT_EQ(rows_of_lane(100, 5), 4);
   // Of a slice whose lanes have four rows, or two.
   EXPECT_EQ(cuda::warps_per_slice_of_half(4, sizeof(double)), 2);

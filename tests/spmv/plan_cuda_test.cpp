@@ -194,20 +194,23 @@ TYPED_TEST(CudaPlan, AutomaticChoiceFollowsTheRowsAndTheProducts) {
   SpmvOptions options;
   options.device = this->gpu();
   const auto chosen = [&options](std::vector<index_t> lengths, ValueStorage storage = ValueStorage::pattern) {
-    const auto matrix = testing::with_row_lengths<TypeParam>(lengths, 600, storage);
+    const auto matrix = testing::with_row_lengths<TypeParam>(lengths, 1500, storage);
     return CudaProduct<TypeParam>(matrix, options).plan().info().algorithm;
   };
   EXPECT_EQ(chosen(testing::lengths_of(500, 60)), SpmvAlgorithm::csr_vector);
-  EXPECT_EQ(chosen(testing::lengths_of(500, 40)), SpmvAlgorithm::merbit);
+  // Few nonzeros: one kernel, if no row keeps it waiting.
   std::vector<index_t> uneven = testing::lengths_of(500, 40);
   for (std::size_t i = 0; i < uneven.size(); i += 10) uneven[i] = 300;
-  EXPECT_EQ(chosen(uneven), SpmvAlgorithm::merbit);
-  EXPECT_EQ(chosen(testing::lengths_of(500, 0)), SpmvAlgorithm::merbit);
-  // Few nonzeros with values: one kernel, if no row keeps it waiting.
-  EXPECT_EQ(chosen(testing::lengths_of(500, 40), ValueStorage::weighted), SpmvAlgorithm::csr_vector);
-  EXPECT_EQ(chosen(uneven, ValueStorage::weighted), SpmvAlgorithm::csr_vector);
+  std::vector<index_t> with_hub = testing::lengths_of(500, 40);
+  with_hub[7] = 1300;
+  for (const ValueStorage storage : {ValueStorage::pattern, ValueStorage::weighted}) {
+    EXPECT_EQ(chosen(testing::lengths_of(500, 0), storage), SpmvAlgorithm::csr_vector);
+    EXPECT_EQ(chosen(testing::lengths_of(500, 40), storage), SpmvAlgorithm::csr_vector);
+    EXPECT_EQ(chosen(uneven, storage), SpmvAlgorithm::csr_vector);
+    EXPECT_EQ(chosen(with_hub, storage), SpmvAlgorithm::merbit);
+  }
   options.expected_applications = 2;
-  EXPECT_EQ(chosen(testing::lengths_of(500, 40)), SpmvAlgorithm::merge);
+  EXPECT_EQ(chosen(with_hub), SpmvAlgorithm::merge);
 }
 
 /// Few nonzeros, some rows far longer than the mean. One kernel takes every row whole, so there are no parts to list or

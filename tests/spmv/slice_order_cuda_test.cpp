@@ -102,7 +102,7 @@ TEST(PatternBlocks, MostAreThoseOfSharedSlices) {
     result.rows = 100'000;
     result.cols = 100'000;
     result.width = width;
-    result.shape = cuda::choose_pattern_slices(result.rows, offset_t{width} * result.rows, width);
+    result.shape = cuda::choose_pattern_slices(result.rows, offset_t{width} * result.rows, width, true);
     result.half_places = &place;
     result.uniform = &stencil;
     result.values = is_wide ? &wide : nullptr;

@@ -68,7 +68,7 @@ TEST(TilesTuning, TilesPayWhereTheyAreWellFilled) {
   EXPECT_DOUBLE_EQ(tile_bytes_per_nonzero(8, 0.25), 9.0);
   EXPECT_DOUBLE_EQ(csr_bytes_per_nonzero(4), 8.0);
   EXPECT_TRUE(bitmap_tiles_pay(8, 0.386));
-  EXPECT_FALSE(bitmap_tiles_pay(0, 0.386));
+  EXPECT_TRUE(bitmap_tiles_pay(0, 0.386));
   for (const double value_bytes : {0.0, 4.0, 8.0}) {
     EXPECT_TRUE(bitmap_tiles_pay(value_bytes, 1.0)) << value_bytes;
     EXPECT_FALSE(bitmap_tiles_pay(value_bytes, 0.135)) << value_bytes;

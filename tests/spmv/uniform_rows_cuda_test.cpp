@@ -127,7 +127,7 @@ template <class T>
 [[nodiscard]] cuda::UniformRows<T> uniform_rows(const Csr<T>& matrix, const Device& gpu, bool is_half) {
   const auto on_gpu = matrix.to(gpu);
   auto found = cuda::find_row_patterns(on_gpu.view(), gpu);
-  const cuda::SliceShape shape = cuda::choose_pattern_slices(matrix.rows(), matrix.nnz(), found.width);
+  const cuda::SliceShape shape = cuda::choose_pattern_slices(matrix.rows(), matrix.nnz(), found.width, true);
   found.codes = cuda::arrange_codes(gpu, found.codes, shape, found.lists);
   const Array<index_t> none;
   return {gpu, found, shape, matrix.rows(), matrix.cols(), is_half ? found.table : none};
