@@ -69,7 +69,7 @@ struct LayoutCosts {
 };
 constexpr auto layout_costs = std::to_array<LayoutCosts>({
     {ProductLayout::merge, 2.5, {0.91, 1.61, 2.8, 0.95}, {0.9, 2.17, 4.5, 0.97}},
-    {ProductLayout::merbit, 1.4, {0.9, 1.04, 0.0, 0.92}, {0.98, 1.38, 0.0, 0.92}},
+    {ProductLayout::merbit, 1.4, {0.9, 1.04, 0.0, 0.92}, {0.98, 1.3, 0.0, 0.92}},
     {ProductLayout::csr5, 2.5, {0.95, 1.19, 9.0, 0.99}, {0.9, 1.53, 11.7, 1.02}},
     {ProductLayout::csr_vector, 0.8, {0.95, 1.1, 2.1, 1.0}, {1.12, 1.06, 1.2, 1.04}},
     {ProductLayout::tiles, 1.0, {0.9, 0.0, 37.8, 0.95}, {0.9, 0.0, 42.1, 0.79}},

@@ -41,7 +41,7 @@ inline constexpr std::int64_t applications_worth_sell = 50;
 /// Bytes per nonzero, over those of CSR, up to which `auto` takes slices of neighbours; and bytes per nonzero from
 /// which on it takes sorted rows if they are saved: what is lost with x, read on more cache lines at once, depends on
 /// the nonzeros alone (bench/NOTES.md).
-inline constexpr double most_bytes_worth_sell = 0.51;
+inline constexpr double most_bytes_worth_sell = 0.52;
 inline constexpr double least_saving_worth_sorting = 4.0;
 
 /// Bytes of a column and of a value in CSR.

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -36,8 +37,14 @@ RepeatingRows band(index_t step) {
   return {rows, rows + step * width, {testing::list_of_width(width, 0, step)}, {}, {}};
 }
 
+Csr<double> with_float_values(const Csr<double>& matrix) {
+  Array<double> values(matrix.nnz(), Init::none);
+  for (offset_t k = 0; k < matrix.nnz(); ++k) values[k] = static_cast<double>(static_cast<float>(matrix.values()[k]));
+  return matrix.with_values(std::move(values));
+}
+
 /// Every row has other ones of the 2 width columns from the diagonal on.
-Csr<double> scattered_band(bool float_values) {
+Csr<double> scattered_band() {
   std::mt19937_64 generator(3);
   std::vector<index_t> all(2 * width);
   for (index_t k = 0; k < 2 * width; ++k) all[static_cast<std::size_t>(k)] = k;
@@ -49,9 +56,8 @@ Csr<double> scattered_band(bool float_values) {
     std::vector<index_t> row;
     std::sample(all.begin(), all.end(), std::back_inserter(row), width, generator);
     for (const index_t column : row) {
-      const double value = any(generator);
       columns.push_back(i + column);
-      values.push_back(float_values ? static_cast<double>(static_cast<float>(value)) : value);
+      values.push_back(any(generator));
     }
     offsets.push_back(std::ssize(columns));
   }
@@ -73,10 +79,19 @@ TEST_F(LayoutChoice, FewLongRowsTakeRowPatternsBeforeHalfEmptyTiles) {
   EXPECT_EQ(chosen(with_repeating_rows<double>(band(2), Repeating::columns)), SpmvAlgorithm::patterns);
 }
 
+TEST_F(LayoutChoice, FewLongRowsOfFloatsTakeSlices) {
+  const auto any = with_repeating_rows<double>(band(2), Repeating::columns);
+  EXPECT_EQ(chosen(with_float_values(any)), SpmvAlgorithm::sell);
+  const RepeatingRows short_rows{80000, 80000 + 60, {testing::list_of_width(30, 0, 2)}, {}, {}};
+  EXPECT_EQ(chosen(with_float_values(with_repeating_rows<double>(short_rows, Repeating::columns))),
+            SpmvAlgorithm::patterns);
+}
+
 /// Half as many bytes in slices decide, where tiles save their columns alone.
 TEST_F(LayoutChoice, TilesAndSlicesByTheirPredictedTimes) {
-  EXPECT_EQ(chosen(scattered_band(true)), SpmvAlgorithm::sell);
-  EXPECT_EQ(chosen(scattered_band(false)), SpmvAlgorithm::tiles);
+  const Csr<double> any = scattered_band();
+  EXPECT_EQ(chosen(with_float_values(any)), SpmvAlgorithm::sell);
+  EXPECT_EQ(chosen(any), SpmvAlgorithm::tiles);
 }
 
 }  // namespace
