@@ -1,6 +1,6 @@
 // Predicted times against the products that bench/results has times of, on an H200.
-#include "tests/spmv/recorded_products.hpp"
 #include "spmv/prediction/device_figures.hpp"
+#include "tests/spmv/recorded_traits.hpp"
 
 #include <gtest/gtest.h>
 
@@ -84,6 +84,57 @@ TEST(RecordedProducts, ErrorsAreBounded) {
   ASSERT_EQ(errors.size(), 695U);
   EXPECT_LT(errors[errors.size() / 2], 0.06);
   EXPECT_LT(errors[errors.size() * 9 / 10], 0.2);
+}
+
+/// Of today's kernels, all of them on the same matrices, with the traits of that day.
+const std::vector<RecordedMatrix>& with_traits() {
+  static const std::vector<RecordedMatrix> matrices = testing::matrices_with_traits(TESSERA_BENCH_RESULTS_DIR);
+  return matrices;
+}
+
+TEST(RecordedTraits, TheBestKernelIsPredictedFirstOrSecond) {
+  ASSERT_EQ(with_traits().size(), 92U);
+  std::size_t first = 0;
+  for (const RecordedMatrix& matrix : with_traits()) {
+    ASSERT_GE(matrix.promised.nnz, 1'000'000) << matrix.name;
+    const SpmvAlgorithm best = matrix.best().algorithm;
+    for (const ProductTraits& traits : {matrix.promised, matrix.planned}) {
+      ASSERT_TRUE(predict_product(best, traits, h200())) << matrix.name << ": " << to_string(best);
+      const std::size_t rank = rank_of(matrix, best, traits, h200());
+      first += rank == 1 ? 1 : 0;
+      EXPECT_LE(rank, 2U) << matrix.name << ": " << to_string(best);
+    }
+  }
+  EXPECT_GE(first, 138U) << "of twice as many";
+}
+
+/// A measured choice leaves out what is predicted to take twice the least.
+TEST(RecordedTraits, TheBestKernelIsNotLeftOut) {
+  for (const RecordedMatrix& matrix : with_traits()) {
+    const double best = predict_product(matrix.best().algorithm, matrix.promised, h200())->ms;
+    for (const RecordedKernel& kernel : matrix.kernels) {
+      const auto predicted = predict_product(kernel.algorithm, matrix.promised, h200());
+      if (!predicted) continue;
+      EXPECT_LT(best, 2.0 * predicted->ms) << matrix.name << ": " << to_string(kernel.algorithm);
+    }
+  }
+}
+
+/// Of kernels that take up to twice the time of the best, with the bytes of plans.
+TEST(RecordedTraits, ErrorsAreBounded) {
+  std::vector<double> errors;
+  for (const RecordedMatrix& matrix : with_traits()) {
+    for (const RecordedKernel& kernel : matrix.kernels) {
+      const auto predicted = predict_product(kernel.algorithm, matrix.planned, h200());
+      if (!predicted || kernel.ms > 2.0 * matrix.best().ms) continue;
+      errors.push_back(std::abs(predicted->ms / kernel.ms - 1.0));
+      EXPECT_LT(errors.back(), 0.7) << matrix.name << ": " << to_string(kernel.algorithm);
+    }
+  }
+  std::sort(errors.begin(), errors.end());
+  ASSERT_GT(errors.size(), 300U);
+  EXPECT_LT(errors[errors.size() / 2], 0.08);
+  EXPECT_LT(errors[errors.size() * 9 / 10], 0.3);
 }
 
 /// Of real matrices, whose times are those of launches and chains of loads.
