@@ -19,7 +19,7 @@ struct TimedKernel {
   double ms = 0.0;
 };
 
-/// What the kernels of one matrix are predicted to take, before any plan is made.
+/// What the kernels of one matrix are predicted to take, by samples and not by their plans.
 class Predictions {
  public:
   Predictions(const detail::ProductTraits& traits, const DeviceFigures& figures) : traits_(traits), figures_(figures) {}

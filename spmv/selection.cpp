@@ -3,6 +3,7 @@
 #include "spmv/selection.hpp"
 
 #include "spmv/measured_choice.hpp"
+#include "spmv/merbit/merbit_plan.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/prediction/predicted_time.hpp"
 #include "spmv/registry.hpp"
@@ -23,7 +24,8 @@ namespace tessera::detail {
 
 namespace {
 
-/// On a GPU, nonzeros from which the reason has predicted times: they take a sample, of a few tenths of a millisecond.
+/// On a GPU, nonzeros from which the reason has predicted times: they take a sample, of a few tenths of a millisecond,
+/// and where MERBIT would look for hub columns passes over an eighth of the nonzeros.
 constexpr offset_t least_predicted = 10'000'000;
 
 template <class T>
@@ -61,7 +63,8 @@ std::string predicted_times(const PlannedKernel<T>& planned, const CsrView<T>& a
   if (options.device.is_host() || a.nnz() < least_predicted) return {};
   PlanInfo info;
   planned.kernel->describe(info);
-  const ProductTraits traits = with_plan_bytes(sampled_traits(a, options), planned.algorithm, info.bytes);
+  ProductTraits traits = with_plan_bytes(sampled_traits(a, options), planned.algorithm, info.bytes);
+  traits.hubs = cuda::forecast_hubs(a, options);
   std::vector<PredictedProduct> predicted = predict_products(traits, device_figures(options.device));
   std::erase_if(predicted,
                 [&](const PredictedProduct& each) { return !gpu_kernel_keeps_class(each.algorithm, options); });

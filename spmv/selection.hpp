@@ -27,8 +27,8 @@ struct SpmvSelection {
 /// only: on the host it reads copies as large as the matrix (1.4 times the time of csr, Poisson 1000 x 1000, double,
 /// two threads). On a GPU, MERBIT for the PageRank of a pattern, PATTERNS where a sample of rows repeats, TILES where a
 /// sample of 8 x 8 tiles is well filled, SELL where a sample takes half the bytes of CSR, CSR_VECTOR for long rows of
-/// similar length; else expected_applications decides. O(rows) \param a where options.device is \throws NotSupported
-/// where no kernel on the GPU keeps the class asked for
+/// similar length or few nonzeros; else expected_applications decides. O(rows); on a GPU waits \param a where
+/// options.device is \throws NotSupported where no kernel on the GPU keeps the class asked for
 template <class T>
 [[nodiscard]] SpmvSelection select_spmv_kernel(const CsrView<T>& a, const SpmvOptions& options);
 

@@ -8,6 +8,7 @@
 #include "spmv/csr_vector/row_lengths.hpp"
 #include "spmv/patterns/patterns.hpp"
 #include "spmv/patterns/patterns_tuning.hpp"
+#include "spmv/prediction/device_figures.hpp"
 #include "spmv/prediction/predicted_time.hpp"
 #include "spmv/sell/sell.hpp"
 #include "spmv/tiles/tiles_tuning.hpp"
@@ -81,10 +82,10 @@ struct PatternsPromise {
   bool are_floats = false;      ///< values, multiplied in double
 };
 
-/// Rows so long and few that row patterns have one per lane.
+/// Rows so long and few that row patterns with values of their own have one per lane.
 template <class T>
 bool has_single_rows(const CsrView<T>& a) {
-  return a.rows > 0 && a.rows <= cuda::most_single_rows && a.nnz() / a.rows > cuda::most_uniform_terms;
+  return cuda::are_rows_long_and_few(a.rows, a.nnz(), cuda::most_single_rows);
 }
 
 template <class T>
@@ -134,7 +135,8 @@ std::optional<LayoutPromise> promise_of_sell(const CsrView<T>& a, const SpmvOpti
       sample.sorts()};
 }
 
-/// Of tiles and sliced ELL, where both are promised, that with the shorter predicted time.
+/// Of tiles and sliced ELL, where both are promised, that with the shorter predicted time. By the figures of the kind
+/// of GPU: a calibration changes no result.
 template <class T>
 std::optional<SpmvSelection> faster_of(std::optional<LayoutPromise> bitmap_tiles, std::optional<LayoutPromise> sliced,
                                        const CsrView<T>& a, const SpmvOptions& options) {
@@ -145,7 +147,7 @@ std::optional<SpmvSelection> faster_of(std::optional<LayoutPromise> bitmap_tiles
   traits.tile_bytes = bitmap_tiles->bytes;
   traits.sell_bytes = sliced->bytes;
   traits.sell_is_sorted = sliced->sorts;
-  const DeviceFigures figures = device_figures(options.device);
+  const DeviceFigures figures = figures_of(attributes_of(options.device));
   const auto by_tiles = predict_product(SpmvAlgorithm::tiles, traits, figures);
   const auto by_slices = predict_product(SpmvAlgorithm::sell, traits, figures);
   return std::move((by_tiles->ms <= by_slices->ms ? bitmap_tiles : sliced)->selection);
@@ -200,7 +202,8 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, co
   if (!refused.patterns) row_patterns = promise_of_patterns(a, options);
   if (row_patterns && row_patterns->without_values) {
     if (!a.is_pattern() || options.rank_products) return std::move(row_patterns->selection);
-    std::optional<LayoutPromise> bitmap_tiles = promise_of_tiles(a, options);
+    std::optional<LayoutPromise> bitmap_tiles;
+    if (!refused.tiles) bitmap_tiles = promise_of_tiles(a, options);
     return std::move(are_full(bitmap_tiles) ? bitmap_tiles->selection : row_patterns->selection);
   }
   if (!refused.blocked) {
@@ -211,14 +214,18 @@ SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, co
     return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
   }
   if (row_patterns && row_patterns->before_tiles) {
-    // Slices are faster where such rows hold floats: 1.12 and 1.09 times (bench/NOTES.md).
+    // Slices are faster where such rows hold floats, 1.12 and 1.09 times (bench/NOTES.md), and are too long for a half.
     std::optional<LayoutPromise> sliced;
-    if (row_patterns->are_floats && has_single_rows(a) && !refused.sell) sliced = promise_of_sell(a, options);
+    const bool may_be_half = a.rows > 0 && a.nnz() / a.rows < 2 * most_half_diagonals;
+    if (row_patterns->are_floats && has_single_rows(a) && !may_be_half && !refused.sell) {
+      sliced = promise_of_sell(a, options);
+    }
     return std::move(sliced ? sliced->selection : row_patterns->selection);
   }
   // Of values in full, multiplied in double, tiles read a little more and are faster (bench/NOTES.md), but for half
   // empty ones where rows are long and few.
-  std::optional<LayoutPromise> bitmap_tiles = promise_of_tiles(a, options);
+  std::optional<LayoutPromise> bitmap_tiles;
+  if (!refused.tiles) bitmap_tiles = promise_of_tiles(a, options);
   if (row_patterns && (!bitmap_tiles || (has_single_rows(a) && !are_full(bitmap_tiles)))) {
     return std::move(row_patterns->selection);
   }

@@ -131,7 +131,8 @@ __global__ void __launch_bounds__(column_threads)
 
 /// What two samples say of hubs.
 struct SampledHubs {
-  HubGain gain;
+  bool are_there = false;
+  HubGain gain{};
   ConfirmedUses confirmed{};
 };
 
@@ -160,27 +161,27 @@ class HubSearch {
   }
 
   /// Hubs of a sample, by what they are worth in another one: in that by which they were chosen, chance makes hubs of
-  /// any columns.
-  [[nodiscard]] SampledHubs sampled_hubs() const {
+  /// any columns. \param staging whether to tell the staged ones, too
+  [[nodiscard]] SampledHubs sampled_hubs(bool staging) const {
     const Array<unsigned> uses = count_uses(promising);
     const UseHistograms found = histograms(uses);
     MostUsed hubs = most_used(found.columns, rules_.most, least_sampled_uses);
     if (hubs.count == 0) return {};
-    const MostUsed staged = choose_staged(uses, found.columns, hubs);
+    const MostUsed staged = staging ? choose_staged(uses, found.columns, hubs) : MostUsed{};
     const UseThresholds least{hubs.least_uses, staged.count > 0 ? staged.least_uses : ~std::uint64_t{0}};
     Array<ConfirmedUses> confirmed(1, Init::zero, device_);
     launch("uses of hubs", context_, strips_.grid(confirming), count_confirmed_kernel, strips_, rules_, confirming,
            uses.data(), least, confirmed.data());
     const ConfirmedUses counted = confirmed.to(Device{})[0];
     hubs.uses = counted.of_hubs;
-    return {gain_by_hubs(found.lines, hubs, rules_, sampled_strips), counted};
+    return {true, gain_by_hubs(found.lines, hubs, rules_, sampled_strips), counted};
   }
 
-  [[nodiscard]] bool is_promising() const { return sampled_hubs().gain.saved >= rules_.least_saved; }
+  [[nodiscard]] bool is_promising() const { return promises(sampled_hubs(false)); }
 
   [[nodiscard]] HubForecast forecast() const {
-    const SampledHubs hubs = sampled_hubs();
-    if (hubs.gain.saved < rules_.least_saved) return {};
+    const SampledHubs hubs = sampled_hubs(true);
+    if (!promises(hubs)) return {};
     constexpr auto scale = static_cast<double>(sampled_strips);
     const auto nnz = static_cast<double>(strips_.nnz);
     const double staged = scale * static_cast<double>(hubs.confirmed.of_staged) / nnz;
@@ -202,6 +203,10 @@ class HubSearch {
   }
 
  private:
+  [[nodiscard]] bool promises(const SampledHubs& hubs) const {
+    return hubs.are_there && hubs.gain.saved >= rules_.least_saved;
+  }
+
   /// \returns 0 where they do not pay
   [[nodiscard]] double saved_by_sampled_slots(const SampledHubs& hubs) const {
     const auto slots = static_cast<std::int64_t>(sampled_strips * hubs.confirmed.beyond);

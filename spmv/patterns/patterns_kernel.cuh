@@ -1,7 +1,7 @@
 /// \file
-/// Kernel of row patterns: a thread per row of a slice, several rows per thread. The columns and, of templates, the
-/// values come from a table in shared memory; other values come from slices, each position of a slice by one load of a
-/// warp. Warps of the first blocks multiply exceptions.
+/// Kernel of row patterns: a thread per row of a slice, one or several rows per thread. The columns and, of templates,
+/// the values come from a table in shared memory; other values come from slices, each position of a slice by one load
+/// of a warp. Warps of the first blocks multiply exceptions.
 #pragma once
 
 #include "core/cuda/reduce.cuh"

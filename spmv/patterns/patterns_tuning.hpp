@@ -122,6 +122,11 @@ inline constexpr int most_uniform_terms = 4 * most_terms_at_once;
 inline constexpr index_t most_single_rows = 1 << 18;
 inline constexpr index_t most_single_rows_without_values = 1 << 17;
 
+/// By the mean, since one long list among short ones is no reason. \param most rows
+[[nodiscard]] constexpr bool are_rows_long_and_few(index_t rows, offset_t nnz, index_t most) noexcept {
+  return rows > 0 && rows <= most && nnz / rows > most_uniform_terms;
+}
+
 /// Part of the slices that a list has to cover for products: the others load its terms in vain and read the table from
 /// global memory. Of a symmetric half, and for two-kernel CG, which ranks of a few planes of a grid take, too. Chosen,
 /// not measured: grids have .98 and more.

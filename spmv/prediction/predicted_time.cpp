@@ -237,7 +237,6 @@ ProductTraits sampled_traits(const CsrView<T>& a, const SpmvOptions& options) {
   const MatrixSample sample = sample_matrix(a.row_offsets, a.columns, options.device);
   traits.reads = count_vector_reads(sample, static_cast<int>(sizeof(T)));
   traits.row_lengths = measure_row_lengths(sample);
-  if (!options.device.is_host()) traits.hubs = cuda::forecast_hubs(a, options);
   return traits;
 }
 
@@ -261,6 +260,7 @@ ProductTraits product_traits(const CsrView<T>& a, const SpmvOptions& options) {
   ProductTraits traits = sampled_traits(a, options);
   if (a.nnz() == 0) return traits;
   traits.longest_row = cuda::row_lengths(options.device, a.row_offsets).longest;
+  traits.hubs = cuda::forecast_hubs(a, options);
   traits.pattern_bytes = promised_pattern_bytes(a, options);
   const double fill = estimate_tiles(a, options.device).fill;
   if (fill > 0.0) traits.tile_bytes = tile_bytes_per_nonzero(traits.value_bytes, fill);

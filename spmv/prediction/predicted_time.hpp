@@ -54,14 +54,13 @@ struct PredictedProduct {
 /// The traits of a plan of `algorithm`, which tells the bytes that its kernel reads. \param plan_bytes PlanInfo::bytes
 [[nodiscard]] ProductTraits with_plan_bytes(ProductTraits traits, SpmvAlgorithm algorithm, std::uint64_t plan_bytes);
 
-/// Sizes and a sample of a matrix; neither its longest row nor the bytes of layouts. O(1); on a GPU waits, and where
-/// MERBIT would look for hub columns takes samples of them, O(nnz + cols). \param a on options.device \throws
-/// OutOfMemory, CudaError
+/// Sizes and a sample of a matrix; neither its longest row and hub columns nor the bytes of layouts. O(1); on a GPU
+/// waits once. \param a on options.device \throws OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] ProductTraits sampled_traits(const CsrView<T>& a, const SpmvOptions& options);
 
-/// All of them, with the samples by which `automatic` chooses. O(rows); waits. \param a on options.device, a GPU
-/// \throws OutOfMemory, CudaError
+/// All of them, with the samples by which `automatic` chooses. O(rows), and O(nnz + cols) where MERBIT would look for
+/// hub columns; waits. \param a on options.device, a GPU \throws OutOfMemory, CudaError
 template <class T>
 [[nodiscard]] ProductTraits product_traits(const CsrView<T>& a, const SpmvOptions& options);
 

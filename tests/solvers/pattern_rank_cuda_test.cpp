@@ -58,6 +58,7 @@ std::vector<std::pair<std::string, Csr<T>>> grid_graphs() {
   graphs.emplace_back("grid", grid_graph<T>(37, 31, 1, 0));
   graphs.emplace_back("grid with hubs", grid_graph<T>(40, 30, 1, 4));
   graphs.emplace_back("24 links per vertex", grid_graph<T>(40, 30, 2, 3));
+  graphs.emplace_back("48 links per vertex", grid_graph<T>(25, 20, 3, 3));
   graphs.emplace_back("chain", chain<T>(500));
   graphs.emplace_back("self loops", self_loops<T>(300));
   graphs.emplace_back("all dangling", pattern_of<T>(std::vector<std::vector<index_t>>(70)));

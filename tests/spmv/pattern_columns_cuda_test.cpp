@@ -40,7 +40,7 @@ using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(CudaPatternColumns, Types);
 
 TYPED_TEST(CudaPatternColumns, EveryKindOfValues) {
-  for (const index_t width : {1, 5, 7, 27}) {
+  for (const index_t width : {1, 5, 7, 27, 80}) {
     SCOPED_TRACE("width " + std::to_string(width));
     this->check(testing::rows_of_width(testing::repetitions(1500, 100), width));
     this->check(testing::rows_up_to_width(testing::repetitions(1500, 100), width));

@@ -60,7 +60,7 @@ TYPED_TEST(CudaPatterns, EveryWidthOfPaddedSlices) {
 }
 
 TYPED_TEST(CudaPatterns, EveryWidthOfJaggedSlices) {
-  for (const index_t width : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 18, 27, 60}) {
+  for (const index_t width : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 18, 27, 60, 85}) {
     SCOPED_TRACE("width " + std::to_string(width));
     this->check(testing::rows_up_to_width(testing::repetitions(1500, 300), width));
     ASSERT_FALSE(this->HasFatalFailure());
