@@ -85,7 +85,7 @@ struct PatternsPromise {
 /// Rows so long and few that row patterns with values of their own have one per lane.
 template <class T>
 bool has_single_rows(const CsrView<T>& a) {
-  return cuda::are_rows_long_and_few(a.rows, a.nnz(), cuda::most_single_rows);
+  return cuda::are_rows_long_and_few(a.rows, a.nnz());
 }
 
 template <class T>

@@ -53,7 +53,7 @@ __device__ void sum_pattern_rows(const PatternRows& p, const index_t* table, con
   }
 }
 
-/// One vector: a thread per row of a slice, one or several rows per thread.
+/// One vector: a thread per row of a slice, several rows per thread.
 template <class Chunk, class T>
 __global__ void __launch_bounds__(pattern_threads, pattern_min_blocks_without_values)
     pattern_ranks_kernel(PatternRows p, PatternRankLinks links, RankOutput<T> out) {

@@ -12,8 +12,7 @@ namespace {
 
 /// function(chunk) of one vector: fewer kernels than products have, since next to nothing is loaded in vain.
 template <class Function>
-void with_rank_chunk(int width, const SliceShape& shape, Function&& function) {
-  if (shape.rows_per_lane == 1) return function(SingleRowChunk{});
+void with_rank_chunk(int width, Function&& function) {
   if (width <= 5) return function(PatternChunk<5, false, false>{});
   function(PatternChunk<most_terms_at_once, false, true>{});
 }
@@ -44,16 +43,13 @@ class PatternRankProduct final : public RecordedRankProduct<T> {
     const PatternRows rows = pattern_rows(operand_);
     const Grid grid{blocks_, pattern_threads, shared_columns_bytes(rows.places())};
     if constexpr (K == 1) {
-      with_rank_chunk(operand_.width, operand_.shape, [&](auto chunk) {
+      with_rank_chunk(operand_.width, [&](auto chunk) {
         launch("PageRank product by row patterns", *context_, grid, pattern_ranks_kernel<decltype(chunk), T>, rows,
                links_, out);
       });
     } else if (operand_.shape.rows_per_lane == 4) {
       launch("PageRank product of several vectors by row patterns", *context_, grid,
              pattern_multi_ranks_kernel<4, K, T>, rows, links_, out);
-    } else if (operand_.shape.rows_per_lane == 1) {
-      launch("PageRank product of several vectors by row patterns", *context_, grid,
-             pattern_multi_ranks_kernel<1, K, T>, rows, links_, out);
     } else {
       launch("PageRank product of several vectors by row patterns", *context_, grid,
              pattern_multi_ranks_kernel<2, K, T>, rows, links_, out);

@@ -15,10 +15,8 @@ SliceShape choose_pattern_slices(index_t rows, offset_t nnz, int width, bool rea
   SliceShape shape;
   shape.jagged = is_padded_beyond(most_padding_of_slices, rows, nnz, width);
   // Of the kernels for jagged slices that for 4 serves all narrower ones too; both sides of 5 agree on rows per lane.
-  const index_t most = reads_values ? most_single_rows : most_single_rows_without_values;
-  const bool is_long = width > most_uniform_terms;
-  shape.rows_per_lane =
-      is_long && are_rows_long_and_few(rows, nnz, most) ? 1 : pattern_rows_per_lane(pattern_chunk(width));
+  const bool has_single_rows = reads_values && width > most_uniform_terms && are_rows_long_and_few(rows, nnz);
+  shape.rows_per_lane = has_single_rows ? 1 : pattern_rows_per_lane(pattern_chunk(width));
   return shape;
 }
 

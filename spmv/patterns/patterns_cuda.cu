@@ -40,9 +40,7 @@ class PatternsCudaKernel final : public DotPartsKernel<T> {
     cols_ = a.cols;
     if (!is_pattern_) set_up_begins(a.row_offsets);
     if (needs_values()) values_.set_up(sliced_rows(), a);
-    if (!needs_values() && shape_.rows_per_lane > 1) {
-      uniform_ = UniformRows<T>(device_, found_, shape_, rows_, cols_, {});
-    }
+    if (!needs_values()) uniform_ = UniformRows<T>(device_, found_, shape_, rows_, cols_, {});
     // A half that comes later, behind a dictionary, stays at the table.
     if (const Array<index_t>* places = values_.half_places(); places != nullptr && shape_.rows_per_lane > 1) {
       uniform_ = UniformRows<T>(device_, found_, shape_, rows_, cols_, *places);

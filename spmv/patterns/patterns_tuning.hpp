@@ -115,16 +115,15 @@ inline constexpr int most_terms_at_once = 9;
 /// Terms of the list of uniform rows that fit into the parameters of a kernel: whole chunks.
 inline constexpr int most_uniform_terms = 4 * most_terms_at_once;
 
-/// A lane has one row where lists are longer than those of uniform rows, and rows so few that a GPU of today has a lane
-/// for each: twice as many warps are under way. Measured on an H200 in ms, with two rows and one: 192 000 rows of 77
-/// nonzeros in double .0445, .0337, in single precision .0318, .0255, 131 072 of 102 .0305, .0262 and .0245, .0213;
-/// without values .0128, .0139 and .0142, .0129.
+/// A lane has one row where rows with values of their own are long and few: their lists are longer than those of
+/// uniform rows, and a GPU of today has a lane for each, so that twice as many warps are under way. Measured on an H200
+/// in ms, with two rows and one: 192 000 rows of 77 nonzeros in double .0445, .0337, in single precision .0318, .0255,
+/// 131 072 of 102 .0305, .0262 and .0245, .0213. Without values .0128, .0139 and .0142, .0129: there it stays with two.
 inline constexpr index_t most_single_rows = 1 << 18;
-inline constexpr index_t most_single_rows_without_values = 1 << 17;
 
-/// By the mean, since one long list among short ones is no reason. \param most rows
-[[nodiscard]] constexpr bool are_rows_long_and_few(index_t rows, offset_t nnz, index_t most) noexcept {
-  return rows > 0 && rows <= most && nnz / rows > most_uniform_terms;
+/// By the mean, since one long list among short ones is no reason.
+[[nodiscard]] constexpr bool are_rows_long_and_few(index_t rows, offset_t nnz) noexcept {
+  return rows > 0 && rows <= most_single_rows && nnz / rows > most_uniform_terms;
 }
 
 /// Part of the slices that a list has to cover for products: the others load its terms in vain and read the table from

@@ -109,8 +109,7 @@ TEST(PatternsTuning, BytesPerNonzero) {
   EXPECT_EQ(rows_of_lane(1 << 18, 36), 2);
   EXPECT_EQ(cuda::choose_pattern_slices(1000, 27 * 1000, 80, true).rows_per_lane, 2) << "short rows, one long list";
   EXPECT_EQ(cuda::choose_pattern_slices(1000, 80 * 1000, 5, true).rows_per_lane, 4) << "short lists, long exceptions";
-  EXPECT_EQ(rows_of_lane(1 << 17, 37, false), 1);
-  EXPECT_EQ(rows_of_lane((1 << 17) + 1, 37, false), 2);
+  EXPECT_EQ(rows_of_lane(1 << 18, 37, false), 2);
   EXPECT_EQ(rows_of_lane(100, 5), 4);
   // Of a slice whose lanes have four rows, or two.
   EXPECT_EQ(cuda::warps_per_slice_of_half(4, sizeof(double)), 2);
