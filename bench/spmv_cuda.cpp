@@ -156,7 +156,7 @@ class Bench {
   [[nodiscard]] Case<T> make_case(const ZooMatrix& zoo, bool pattern, std::span<const T> x) const;
   void add_blocks(const Csr<double>& matrix, const Case<T>& given, const Array<T>& x, const Array<T>& nans,
                   std::vector<KernelRun<T>>& entries) const;
-  [[nodiscard]] Predictions predict(const Case<T>& given) const;
+  [[nodiscard]] detail::ProductTraits traits_of(const Case<T>& given) const;
   [[nodiscard]] bool mixed() const { return precision_ == "mixed"; }
 
   const Settings& settings_;
@@ -199,20 +199,20 @@ void Bench<T>::add_blocks(const Csr<double>& matrix, const Case<T>& given, const
 }
 
 template <class T>
-Predictions Bench<T>::predict(const Case<T>& given) const {
+detail::ProductTraits Bench<T>::traits_of(const Case<T>& given) const {
   SpmvOptions options;
   options.device = device_;
   options.fp32_values = mixed();
-  return {detail::product_traits(given.matrix->view(), options), device_figures(device_)};
+  return detail::product_traits(given.matrix->view(), options);
 }
 
-/// The kernels of the registry by their own names.
+/// Milliseconds of the kernels of the registry that were timed by their own names.
 template <class T>
-std::vector<TimedKernel> timed_kernels(const std::vector<KernelRun<T>>& entries, bool pattern) {
-  std::vector<TimedKernel> timed;
+std::map<SpmvAlgorithm, double> times_by_kernel(const std::vector<KernelRun<T>>& entries, bool pattern) {
+  std::map<SpmvAlgorithm, double> timed;
   for (const KernelRun<T>& entry : entries) {
     if (entry.pattern != pattern || entry.time.count == 0 || entry.kernel != to_string(entry.info.algorithm)) continue;
-    timed.push_back({entry.info.algorithm, entry.time.median});
+    timed[entry.info.algorithm] = entry.time.median;
   }
   return timed;
 }
@@ -225,9 +225,11 @@ Json Bench<T>::measure(const ZooMatrix& zoo) {
   const auto nans = Array<T>::copy_of(
       std::vector<T>(static_cast<std::size_t>(zoo.matrix.rows()), std::numeric_limits<T>::quiet_NaN()), device_);
   std::vector<Case<T>> cases;
+  std::vector<detail::ProductTraits> traits;
   std::vector<KernelRun<T>> entries;
   for (const std::string& storage : settings_.storages) {
     cases.push_back(make_case(zoo, storage == "pattern", host_x));
+    traits.push_back(traits_of(cases.back()));  // before plans take memory
     for (NamedKernel contestant : contestants(settings_, device_)) {
       contestant.options.fp32_values = mixed();
       entries.push_back(prepare(contestant, cases.back(), x, nans));
@@ -249,9 +251,10 @@ Json Bench<T>::measure(const ZooMatrix& zoo) {
       zoo.family, precision_, 1e-6 * zoo.matrix.rows(), 1e-6 * static_cast<double>(zoo.matrix.nnz()), copy_rate,
       1e-3 * zoo.generate_ms, 1e-3 * prepare_ms, 1e-3 * (whole.milliseconds() - prepare_ms),
       baseline == nullptr ? "nothing" : baseline->kernel);
-  for (const Case<T>& given : cases) {
-    Json prediction = predict(given).json(timed_kernels(entries, given.pattern));
-    prediction["pattern"] = given.pattern;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const bool pattern = cases[i].pattern;
+    Json prediction = prediction_json(traits[i], device_figures(device_), times_by_kernel(entries, pattern));
+    prediction["pattern"] = pattern;
     print_prediction(prediction);
     result["predictions"].push_back(std::move(prediction));
   }

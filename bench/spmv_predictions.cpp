@@ -3,7 +3,9 @@
 #include "bench/spmv_predictions.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace tessera::bench {
 
@@ -34,29 +36,20 @@ Json json_of(const detail::ProductTraits& m) {
 
 }  // namespace
 
-std::optional<double> Predictions::of(SpmvAlgorithm algorithm) const {
-  const auto predicted = detail::predict_product(algorithm, traits_, figures_);
-  return predicted ? std::optional(predicted->ms) : std::nullopt;
-}
-
-int Predictions::rank(SpmvAlgorithm algorithm, const std::vector<TimedKernel>& timed) const {
-  const double own = of(algorithm).value();
-  return 1 + static_cast<int>(std::count_if(timed.begin(), timed.end(),
-                                            [&](const TimedKernel& each) { return of(each.algorithm) < own; }));
-}
-
-Json Predictions::json(const std::vector<TimedKernel>& timed) const {
-  Json json{{"traits", json_of(traits_)}, {"fastest", nullptr}, {"rank", nullptr}};
-  std::vector<TimedKernel> predicted;
-  std::copy_if(timed.begin(), timed.end(), std::back_inserter(predicted),
-               [&](const TimedKernel& each) { return of(each.algorithm).has_value(); });
+Json prediction_json(const detail::ProductTraits& traits, const DeviceFigures& figures,
+                     const std::map<SpmvAlgorithm, double>& timed) {
+  Json json{{"traits", json_of(traits)}, {"fastest", nullptr}, {"rank", nullptr}};
+  std::vector<detail::PredictedProduct> predicted = detail::predict_products(traits, figures);
+  std::erase_if(predicted, [&](const detail::PredictedProduct& each) { return !timed.contains(each.algorithm); });
   if (predicted.empty()) return json;
-  const auto fastest = std::min_element(predicted.begin(), predicted.end(),
-                                        [](const TimedKernel& a, const TimedKernel& b) { return a.ms < b.ms; });
+  const auto fastest = std::min_element(predicted.begin(), predicted.end(), [&](const auto& a, const auto& b) {
+    return timed.at(a.algorithm) < timed.at(b.algorithm);
+  });
   json["fastest"] = to_string(fastest->algorithm);
-  json["rank"] = rank(fastest->algorithm, predicted);
-  for (const TimedKernel& each : predicted)
-    json["predicted_ms"][std::string(to_string(each.algorithm))] = *of(each.algorithm);
+  json["rank"] = fastest - predicted.begin() + 1;
+  for (const detail::PredictedProduct& each : predicted) {
+    json["predicted_ms"][std::string(to_string(each.algorithm))] = each.ms;
+  }
   return json;
 }
 

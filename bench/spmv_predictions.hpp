@@ -7,35 +7,13 @@
 #include "tessera/device_figures.hpp"
 #include "tessera/spmv.hpp"
 
-#include <optional>
-#include <string>
-#include <vector>
+#include <map>
 
 namespace tessera::bench {
 
-/// A kernel of the registry, timed on a matrix.
-struct TimedKernel {
-  SpmvAlgorithm algorithm = SpmvAlgorithm::csr;
-  double ms = 0.0;
-};
-
-/// What the kernels of one matrix are predicted to take, by samples and not by their plans.
-class Predictions {
- public:
-  Predictions(const detail::ProductTraits& traits, const DeviceFigures& figures) : traits_(traits), figures_(figures) {}
-
-  /// The traits, predicted times, and the rank of the fastest kernel by prediction. \param timed those without a
-  /// prediction are left out
-  [[nodiscard]] Json json(const std::vector<TimedKernel>& timed) const;
-
- private:
-  /// In milliseconds; nothing for a kernel that is not predicted.
-  [[nodiscard]] std::optional<double> of(SpmvAlgorithm algorithm) const;
-  /// Place of a kernel among those timed, by predicted time; the first is 1. \param timed those that are predicted
-  [[nodiscard]] int rank(SpmvAlgorithm algorithm, const std::vector<TimedKernel>& timed) const;
-
-  detail::ProductTraits traits_;
-  DeviceFigures figures_;
-};
+/// The traits of a matrix, predicted times of its kernels, and the place of the fastest one by prediction, from 1 on.
+/// \param timed milliseconds of kernels; those without a prediction are left out
+[[nodiscard]] Json prediction_json(const detail::ProductTraits& traits, const DeviceFigures& figures,
+                                   const std::map<SpmvAlgorithm, double>& timed);
 
 }  // namespace tessera::bench

@@ -52,9 +52,10 @@ struct LayoutPromise {
 
 /// Bitmap tiles where a sample promises that a product reads much less.
 template <class T>
-std::optional<LayoutPromise> promise_of_tiles(const CsrView<T>& a, const SpmvOptions& options) {
-  if (options.expected_applications < applications_worth_bitmap_tiles || a.nnz() <= most_of_short_chains ||
-      !gpu_kernel_keeps_class(SpmvAlgorithm::tiles, options)) {
+std::optional<LayoutPromise> promise_of_tiles(const CsrView<T>& a, const SpmvOptions& options,
+                                              const RefusedKernels& refused) {
+  if (refused.tiles || options.expected_applications < applications_worth_bitmap_tiles ||
+      a.nnz() <= most_of_short_chains || !gpu_kernel_keeps_class(SpmvAlgorithm::tiles, options)) {
     return std::nullopt;
   }
   const double fill = estimate_tiles(a, options.device).fill;
@@ -82,16 +83,11 @@ struct PatternsPromise {
   bool are_floats = false;      ///< values, multiplied in double
 };
 
-/// Rows so long and few that row patterns with values of their own have one per lane.
 template <class T>
-bool has_single_rows(const CsrView<T>& a) {
-  return cuda::are_rows_long_and_few(a.rows, a.nnz());
-}
-
-template <class T>
-std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const SpmvOptions& options) {
-  if (options.expected_applications < applications_worth_row_templates || a.nnz() <= most_of_short_chains ||
-      !gpu_kernel_keeps_class(SpmvAlgorithm::patterns, options)) {
+std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const SpmvOptions& options,
+                                                   const RefusedKernels& refused) {
+  if (refused.patterns || options.expected_applications < applications_worth_row_templates ||
+      a.nnz() <= most_of_short_chains || !gpu_kernel_keeps_class(SpmvAlgorithm::patterns, options)) {
     return std::nullopt;
   }
   const RowListEstimate estimate = cuda::estimate_row_lists(a, options.device);
@@ -114,8 +110,9 @@ std::optional<PatternsPromise> promise_of_patterns(const CsrView<T>& a, const Sp
 
 /// Sliced ELL where a sample promises columns and values in few bytes.
 template <class T>
-std::optional<LayoutPromise> promise_of_sell(const CsrView<T>& a, const SpmvOptions& options) {
-  if (options.expected_applications < applications_worth_sell || a.nnz() <= most_of_short_chains ||
+std::optional<LayoutPromise> promise_of_sell(const CsrView<T>& a, const SpmvOptions& options,
+                                             const RefusedKernels& refused) {
+  if (refused.sell || options.expected_applications < applications_worth_sell || a.nnz() <= most_of_short_chains ||
       !gpu_kernel_keeps_class(SpmvAlgorithm::sell, options)) {
     return std::nullopt;
   }
@@ -153,12 +150,46 @@ std::optional<SpmvSelection> faster_of(std::optional<LayoutPromise> bitmap_tiles
   return std::move((by_tiles->ms <= by_slices->ms ? bitmap_tiles : sliced)->selection);
 }
 
+/// Of templates or a pattern matrix, whose row patterns read next to nothing.
+template <class T>
+SpmvSelection select_without_values(PatternsPromise row_patterns, const CsrView<T>& a, const SpmvOptions& options,
+                                    const RefusedKernels& refused) {
+  if (!a.is_pattern() || options.rank_products) return std::move(row_patterns.selection);
+  std::optional<LayoutPromise> bitmap_tiles = promise_of_tiles(a, options, refused);
+  return std::move(are_full(bitmap_tiles) ? bitmap_tiles->selection : row_patterns.selection);
+}
+
+/// Row patterns with values of their own, tiles or sliced ELL.
+template <class T>
+std::optional<SpmvSelection> select_layout(std::optional<PatternsPromise> row_patterns, const CsrView<T>& a,
+                                           const SpmvOptions& options, const RefusedKernels& refused) {
+  const bool long_and_few = cuda::are_rows_long_and_few(a.rows, a.nnz());
+  if (row_patterns && row_patterns->before_tiles) {
+    // Slices are faster where such rows hold floats, 1.12 and 1.09 times (bench/NOTES.md), and are too long for a half.
+    const bool try_slices =
+        row_patterns->are_floats && long_and_few && a.nnz() / a.rows >= offset_t{2 * most_half_diagonals};
+    std::optional<LayoutPromise> sliced;
+    if (try_slices) sliced = promise_of_sell(a, options, refused);
+    return std::move(sliced ? sliced->selection : row_patterns->selection);
+  }
+  // Of values in full, multiplied in double, tiles read a little more and are faster (bench/NOTES.md), but for half
+  // empty ones where rows are long and few.
+  std::optional<LayoutPromise> bitmap_tiles = promise_of_tiles(a, options, refused);
+  if (row_patterns && (!bitmap_tiles || (long_and_few && !are_full(bitmap_tiles)))) {
+    return std::move(row_patterns->selection);
+  }
+  return faster_of(std::move(bitmap_tiles), promise_of_sell(a, options, refused), a, options);
+}
+
 /// The blocked product where reads of x are scattered over more than caches hold.
 template <class T>
-std::optional<SpmvSelection> select_blocked(const CsrView<T>& a, const SpmvOptions& options) {
+std::optional<SpmvSelection> select_blocked(const CsrView<T>& a, const SpmvOptions& options,
+                                            const RefusedKernels& refused) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(a.values.data()) % 16 == 0;
-  if (!aligned || a.nnz() <= most_of_short_chains || !gpu_kernel_keeps_class(SpmvAlgorithm::blocked, options))
+  if (refused.blocked || !aligned || a.nnz() <= most_of_short_chains ||
+      !gpu_kernel_keeps_class(SpmvAlgorithm::blocked, options)) {
     return std::nullopt;
+  }
   const cuda::BlockedForecast forecast = cuda::forecast_blocked(a, options.device);
   if (!forecast.pays(options.expected_applications)) return std::nullopt;
   return SpmvSelection{
@@ -198,40 +229,16 @@ template <class T>
 SpmvSelection select_for_gpu(const CsrView<T>& a, const SpmvOptions& options, const RefusedKernels& refused) {
   using enum SpmvAlgorithm;
   const bool worth_tiles = options.expected_applications >= applications_worth_tiles;
-  std::optional<PatternsPromise> row_patterns;
-  if (!refused.patterns) row_patterns = promise_of_patterns(a, options);
+  std::optional<PatternsPromise> row_patterns = promise_of_patterns(a, options, refused);
   if (row_patterns && row_patterns->without_values) {
-    if (!a.is_pattern() || options.rank_products) return std::move(row_patterns->selection);
-    std::optional<LayoutPromise> bitmap_tiles;
-    if (!refused.tiles) bitmap_tiles = promise_of_tiles(a, options);
-    return std::move(are_full(bitmap_tiles) ? bitmap_tiles->selection : row_patterns->selection);
+    return select_without_values(*std::move(row_patterns), a, options, refused);
   }
-  if (!refused.blocked) {
-    if (std::optional<SpmvSelection> blocked_lists = select_blocked(a, options)) return *std::move(blocked_lists);
-  }
+  if (auto blocked_lists = select_blocked(a, options, refused)) return *std::move(blocked_lists);
   if (options.rank_products && a.is_pattern() && options.expected_applications >= applications_worth_rank_tiles &&
       gpu_kernel_keeps_class(merbit, options)) {
     return {merbit, "a whole iteration of PageRank is one product along tiles, for any rows"};
   }
-  if (row_patterns && row_patterns->before_tiles) {
-    // Slices are faster where such rows hold floats, 1.12 and 1.09 times (bench/NOTES.md), and are too long for a half.
-    std::optional<LayoutPromise> sliced;
-    const bool may_be_half = a.rows > 0 && a.nnz() / a.rows < 2 * most_half_diagonals;
-    if (row_patterns->are_floats && has_single_rows(a) && !may_be_half && !refused.sell) {
-      sliced = promise_of_sell(a, options);
-    }
-    return std::move(sliced ? sliced->selection : row_patterns->selection);
-  }
-  // Of values in full, multiplied in double, tiles read a little more and are faster (bench/NOTES.md), but for half
-  // empty ones where rows are long and few.
-  std::optional<LayoutPromise> bitmap_tiles;
-  if (!refused.tiles) bitmap_tiles = promise_of_tiles(a, options);
-  if (row_patterns && (!bitmap_tiles || (has_single_rows(a) && !are_full(bitmap_tiles)))) {
-    return std::move(row_patterns->selection);
-  }
-  std::optional<LayoutPromise> sliced;
-  if (!refused.sell) sliced = promise_of_sell(a, options);
-  if (auto faster = faster_of(std::move(bitmap_tiles), std::move(sliced), a, options)) return *std::move(faster);
+  if (auto layout = select_layout(std::move(row_patterns), a, options, refused)) return *std::move(layout);
   const offset_t mean = a.rows > 0 ? a.nnz() / a.rows : 0;
   if (mean >= mean_worth_warps && gpu_kernel_keeps_class(csr_vector, options) &&
       cuda::row_length_spread(options.device, a.row_offsets) <= most_spread) {

@@ -165,8 +165,7 @@ __global__ void __launch_bounds__(strip_threads)
     }
     if (k >= 0) out.codes[k] = code;
   });
-  const unsigned of_warp = __reduce_add_sync(full_warp, mine);
-  if (threadIdx.x % warp_size == 0 && of_warp != 0) atomicAdd(out.of_hubs, static_cast<unsigned long long>(of_warp));
+  add_count_of_warp(mine, out.of_hubs);
 }
 
 /// From chosen hubs to codes.

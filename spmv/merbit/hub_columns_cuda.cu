@@ -50,11 +50,6 @@ struct UseThresholds {
   std::uint64_t staged;
 };
 
-__device__ void add_counts_of_warp(unsigned mine, unsigned long long* count) {
-  const unsigned of_warp = __reduce_add_sync(full_warp, mine);
-  if (threadIdx.x % warp_size == 0 && of_warp != 0) atomicAdd(count, static_cast<unsigned long long>(of_warp));
-}
-
 __global__ void __launch_bounds__(strip_threads)
     count_confirmed_kernel(NonzeroStrips strips, HubRules rules, StripSample sample, const unsigned* uses,
                            UseThresholds least, ConfirmedUses* confirmed) {
@@ -72,9 +67,9 @@ __global__ void __launch_bounds__(strip_threads)
     if (is_use && uses_of_column >= least.staged) ++of_staged;
     if (distance > rules.slots.beyond && uses_of_column < least.hubs) ++beyond;
   });
-  add_counts_of_warp(of_hubs, &confirmed->of_hubs);
-  add_counts_of_warp(of_staged, &confirmed->of_staged);
-  add_counts_of_warp(beyond, &confirmed->beyond);
+  add_count_of_warp(of_hubs, &confirmed->of_hubs);
+  add_count_of_warp(of_staged, &confirmed->of_staged);
+  add_count_of_warp(beyond, &confirmed->beyond);
 }
 
 /// Histograms of the uses of columns and of whole lines of x.
@@ -127,6 +122,11 @@ __global__ void __launch_bounds__(column_threads)
   __syncthreads();
   columns.add_to(histograms->columns);
   lines.add_to(histograms->lines);
+}
+
+NonzeroStrips strips_of(index_t cols, std::span<const offset_t> row_offsets, std::span<const index_t> columns) {
+  const auto rows = static_cast<index_t>(std::ssize(row_offsets) - 1);
+  return {row_offsets.data(), columns.data(), rows, cols, std::ssize(columns)};
 }
 
 /// What two samples say of hubs.
@@ -240,9 +240,8 @@ class HubSearch {
 
 HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets, std::span<const index_t> columns,
                             const HubRules& rules, const Device& device) {
-  const auto rows = static_cast<index_t>(std::ssize(row_offsets) - 1);
-  const NonzeroStrips strips{row_offsets.data(), columns.data(), rows, cols, std::ssize(columns)};
-  if (rows <= 0 || strips.nnz == 0 || rules.most <= 0) return {};
+  const NonzeroStrips strips = strips_of(cols, row_offsets, columns);
+  if (strips.rows <= 0 || strips.nnz == 0 || rules.most <= 0) return {};
   const DeviceGuard current(device);
   const HubSearch search(strips, rules, device);
   if (strips.count() > sampled_strips && !search.is_promising()) return {};
@@ -253,8 +252,7 @@ HubColumns find_hub_columns(index_t cols, std::span<const offset_t> row_offsets,
 
 HubForecast forecast_hub_columns(index_t cols, std::span<const offset_t> row_offsets, std::span<const index_t> columns,
                                  const HubRules& rules, const Device& device) {
-  const auto rows = static_cast<index_t>(std::ssize(row_offsets) - 1);
-  const NonzeroStrips strips{row_offsets.data(), columns.data(), rows, cols, std::ssize(columns)};
+  const NonzeroStrips strips = strips_of(cols, row_offsets, columns);
   if (strips.count() <= sampled_strips || rules.most <= 0) return {};
   const DeviceGuard current(device);
   return HubSearch(strips, rules, device).forecast();

@@ -24,8 +24,7 @@ struct ColumnBuffers {
   [[nodiscard]] __device__ index_t* columns(int stage) const { return base + stage * Policy::buffer; }
 };
 
-/// The part of a tile that consists of whole groups; the last tile of a matrix may have a few nonzeros beyond
-/// it.
+/// The part of a tile that consists of whole groups; the last tile of a matrix may have a few nonzeros beyond it.
 struct CopyWindow {
   offset_t base;  ///< first nonzero that is copied
   int begin;      ///< first nonzero of the tile, from `base`

@@ -70,4 +70,10 @@ struct NonzeroStrips {
   return sample.first + warp * sample.one_in;
 }
 
+/// Adds what the lanes of a warp have counted. All lanes call it.
+__device__ inline void add_count_of_warp(unsigned mine, unsigned long long* count) {
+  const unsigned of_warp = __reduce_add_sync(full_warp, mine);
+  if (threadIdx.x % warp_size == 0 && of_warp != 0) atomicAdd(count, static_cast<unsigned long long>(of_warp));
+}
+
 }  // namespace tessera::cuda

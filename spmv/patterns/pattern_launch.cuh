@@ -47,13 +47,19 @@ void with_exact_chunk(int width, const SliceShape& shape, Function&& function) {
 
 /// The same where no values, or values without padding, are loaded.
 template <class Function>
-void with_chunk(int width, const SliceShape& shape, Function&& function) {
-  if (shape.rows_per_lane == 1) return function(SingleRowChunk{});
+void with_chunk(int width, Function&& function) {
   if (width > most_terms_at_once) return function(PatternChunk<most_terms_at_once, false, true>{});
   if (width > 7) return function(PatternChunk<9, false, false>{});
   if (width > 5) return function(PatternChunk<7, false, false>{});
   if (width == 5) return function(PatternChunk<5, false, false>{});
   function(PatternChunk<4, false, false>{});
+}
+
+/// The same for values of slices, whose lanes may have one row.
+template <class Function>
+void with_sliced_chunk(int width, const SliceShape& shape, Function&& function) {
+  if (shape.rows_per_lane == 1) return function(SingleRowChunk{});
+  with_chunk(width, function);
 }
 
 /// The same for uniform rows: three chunks of long lists, as those of 27 points are, have a kernel of their own,
@@ -117,7 +123,7 @@ void with_pattern_values(const PatternOperand<T>& operand, bool is_pattern, Func
   if (operand.value_codes != nullptr) {
     const SharedDictionary<T> dictionary{operand.dictionary, operand.dictionary_size, operand.dictionary_shift};
     if (operand.shape.jagged) {
-      return with_chunk(operand.width, operand.shape, [&](auto chunk) {
+      return with_sliced_chunk(operand.width, operand.shape, [&](auto chunk) {
         function(chunk, JaggedCodes<T>{dictionary, {operand.value_codes, operand.begin}});
       });
     }
@@ -133,21 +139,20 @@ void with_pattern_values(const PatternOperand<T>& operand, bool is_pattern, Func
       if constexpr (std::is_same_v<T, double>) {
         return with_exact_chunk(operand.width, operand.shape, by_half);
       } else {
-        return with_chunk(operand.width, operand.shape, by_half);
+        return with_sliced_chunk(operand.width, operand.shape, by_half);
       }
     }
     if (operand.shape.jagged) {
-      return with_chunk(operand.width, operand.shape, [&](auto chunk) {
+      return with_sliced_chunk(operand.width, operand.shape, [&](auto chunk) {
         function(chunk, JaggedValues<V>{values, operand.begin});
       });
     }
     with_exact_chunk(operand.width, operand.shape, [&](auto chunk) { function(chunk, PaddedValues<V>{values}); });
   };
-  if (is_pattern) return with_chunk(operand.width, operand.shape, [&](auto chunk) { function(chunk, NoValues{}); });
+  if (is_pattern) return with_chunk(operand.width, [&](auto chunk) { function(chunk, NoValues{}); });
   // A matrix without nonzeros has no values either.
   if (operand.list_values != nullptr || operand.width == 0) {
-    return with_chunk(operand.width, operand.shape,
-                      [&](auto chunk) { function(chunk, TableValues<T>{operand.list_values}); });
+    return with_chunk(operand.width, [&](auto chunk) { function(chunk, TableValues<T>{operand.list_values}); });
   }
   if constexpr (std::is_same_v<T, double>) {
     if (operand.floats != nullptr) return by_slices(operand.floats);

@@ -26,9 +26,9 @@ inline constexpr double tile_record_bytes = 16.0;
   return value_bytes >= 8.0 ? 0.3 : 0.35;
 }
 
-/// From this fill on tiles are faster than row patterns, too, those of patterns, and of long rows with values in full
-/// that are multiplied in double. Measured on an H200, at .93 1.21 (fp64) and 1.10 times (fp32) as a pattern, 1.10 with
-/// values; at .51 .83 and .88, and .95 with values.
+/// From this fill on tiles come before row patterns, too, those of patterns, and those of long and few rows with values
+/// in full that are multiplied in double. Measured on an H200, row patterns over tiles: at .93 1.21 (fp64) and 1.10
+/// (fp32) as a pattern, 1.10 with values, 1.00 where a lane has one row; at .51 .93, .93 and .95.
 inline constexpr double least_fill_before_row_patterns = 0.8;
 
 /// Products that repay the conversion over the best other kernel at least twice over: 13 to 25 on these matrices.

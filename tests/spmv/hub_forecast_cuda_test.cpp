@@ -1,4 +1,4 @@
-// What samples promise of MERBIT's hub columns, against counts of all nonzeros.
+// Hub columns of MERBIT on a GPU: what samples promise of them, against counts of all nonzeros.
 #include "spmv/merbit/hub_columns.hpp"
 
 #include "tests/support/cuda_test.hpp"

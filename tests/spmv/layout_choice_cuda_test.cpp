@@ -1,4 +1,4 @@
-// Which layout `auto` takes on a GPU where a sample promises several: row patterns, tiles, sliced ELL.
+// Row patterns, tiles and sliced ELL on a GPU: which of them `auto` takes where samples promise several.
 #include "spmv/selection.hpp"
 #include "tests/spmv/repeating_matrices.hpp"
 #include "tests/support/cuda_test.hpp"
