@@ -167,7 +167,7 @@ std::optional<SpmvSelection> select_layout(std::optional<PatternsPromise> row_pa
   if (row_patterns && row_patterns->before_tiles) {
     // Slices are faster where such rows hold floats, 1.12 and 1.09 times (bench/NOTES.md), and are too long for a half.
     const bool try_slices =
-        row_patterns->are_floats && long_and_few && a.nnz() / a.rows >= offset_t{2 * most_half_diagonals};
+        row_patterns->are_floats && long_and_few && a.nnz() / a.rows >= offset_t{2} * most_half_diagonals;
     std::optional<LayoutPromise> sliced;
     if (try_slices) sliced = promise_of_sell(a, options, refused);
     return std::move(sliced ? sliced->selection : row_patterns->selection);
