@@ -20,11 +20,12 @@
 namespace tessera {
 
 std::span<const io::GeneratorEntry> io::generator_entries() {
-  static const std::array<GeneratorEntry, 17> entries{
-      lap2d_family(),        fem3d_family(),         rmat_family(),          road_family(),     kmer_family(),
-      mawi_family(),         web_family(),           band_family(),          rowskew_family(),  poisson2d_family(),
-      poisson3d_family(),    anisotropic2d_family(), anisotropic3d_family(), convdiff_family(), jump3d_family(),
-      elasticity3d_family(), powerlaw_family()};
+  static const std::array<GeneratorEntry, 23> entries{
+      lap2d_family(),     fem3d_family(),         rmat_family(),          road_family(),       kmer_family(),
+      mawi_family(),      web_family(),           band_family(),          rowskew_family(),    poisson2d_family(),
+      poisson3d_family(), anisotropic2d_family(), anisotropic3d_family(), rotaniso2d_family(), helmholtz2d_family(),
+      stokes2d_family(),  convdiff_family(),      recirc3d_family(),      jump3d_family(),     elasticity3d_family(),
+      circuit_family(),   plgraph_family(),       powerlaw_family()};
   return entries;
 }
 

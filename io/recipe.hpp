@@ -71,9 +71,15 @@ struct GeneratorEntry {
 [[nodiscard]] GeneratorEntry poisson3d_family();
 [[nodiscard]] GeneratorEntry anisotropic2d_family();
 [[nodiscard]] GeneratorEntry anisotropic3d_family();
+[[nodiscard]] GeneratorEntry rotaniso2d_family();
+[[nodiscard]] GeneratorEntry helmholtz2d_family();
+[[nodiscard]] GeneratorEntry stokes2d_family();
 [[nodiscard]] GeneratorEntry convdiff_family();
+[[nodiscard]] GeneratorEntry recirc3d_family();
 [[nodiscard]] GeneratorEntry jump3d_family();
 [[nodiscard]] GeneratorEntry elasticity3d_family();
+[[nodiscard]] GeneratorEntry circuit_family();
+[[nodiscard]] GeneratorEntry plgraph_family();
 [[nodiscard]] GeneratorEntry powerlaw_family();
 
 }  // namespace tessera::io

@@ -26,7 +26,9 @@ enum class Draw : std::uint64_t {
   row = 4,
   heavy_row = 5,
   permutation = 6,
-  coefficient = 7
+  coefficient = 7,
+  rail_load = 8,
+  voltage_source = 9
 };
 
 [[nodiscard]] constexpr std::uint64_t draw_seed(std::uint64_t seed, Draw draw) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace tessera {
 namespace {
@@ -32,6 +34,32 @@ TEST(PortableMath, PowersOfTwoAreExact) {
     EXPECT_EQ(portable_log2(std::ldexp(1.0, k)), k);
   }
   EXPECT_EQ(portable_log2(std::numeric_limits<double>::min()), -1022);
+}
+
+/// Against the sine of the mathematical library in long double. Near a zero at a whole number k, sin(π x) is
+/// ± sin(π (x - k)), whose argument has no cancellation.
+TEST(PortableMath, SineOfMultiplesOfPi) {
+  const auto exact = [](double x) {
+    const double nearest = std::round(x);
+    const long double sine = std::sin(std::numbers::pi_v<long double> * (static_cast<long double>(x) - nearest));
+    return std::fmod(nearest, 2.0) == 0.0 ? sine : -sine;
+  };
+  double worst = 0.0;
+  for (int k = -400000; k <= 400000; ++k) {
+    const double x = k / 131071.0;
+    if (k % 131071 == 0) continue;
+    worst = std::max(worst, static_cast<double>(std::fabs(portable_sin_pi(x) / exact(x) - 1)));
+  }
+  for (double x = 1e-300; x < 0.5; x *= 1.3) {
+    worst = std::max(worst, static_cast<double>(std::fabs(portable_sin_pi(x) / exact(x) - 1)));
+  }
+  EXPECT_LE(worst, 5e-16);
+  for (int k = -6; k <= 6; ++k) {
+    EXPECT_EQ(portable_sin_pi(k), 0.0) << k;
+    EXPECT_EQ(portable_sin_pi(k + 0.5), k % 2 == 0 ? 1.0 : -1.0) << k;
+  }
+  EXPECT_EQ(portable_sin_pi(0x1p60), 0.0);
+  EXPECT_EQ(portable_sin_pi(-0.3), -portable_sin_pi(0.3));
 }
 
 }  // namespace

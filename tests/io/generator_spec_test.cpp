@@ -41,11 +41,10 @@ TEST(GeneratorSpec, WritesWhatItReads) {
 }
 
 TEST(GeneratorSpec, RefusesByName) {
-  EXPECT_EQ(
-      refusal("kmr:5"),
-      "generator 'kmr:5': unknown family 'kmr' of generated matrices: known are lap2d, fem3d, rmat, road, kmer, "
-      "mawi, web, band, rowskew, poisson2d, poisson3d, anisotropic2d, anisotropic3d, convdiff, jump3d, elasticity3d, "
-      "powerlaw; did you mean 'kmer'?");
+  EXPECT_EQ(refusal("kmr:5"),
+            "generator 'kmr:5': unknown family 'kmr' of generated matrices: known are lap2d, fem3d, rmat, road, kmer, "
+            "mawi, web, band, rowskew, poisson2d, poisson3d, anisotropic2d, anisotropic3d, rotaniso2d, helmholtz2d, "
+            "stokes2d, convdiff, recirc3d, jump3d, elasticity3d, circuit, plgraph, powerlaw; did you mean 'kmer'?");
   EXPECT_EQ(refusal("kmer:5,chian=1"),
             "generator 'kmer:5,chian=1': kmer: unknown parameter 'chian': known are chain, cross, seed; did you mean "
             "'chain'?");
@@ -96,7 +95,7 @@ TEST(GeneratorSpec, ChecksAreMadeForSpecsOfOtherOrigin) {
 }
 
 TEST(GeneratorSpec, FamiliesDescribeThemselves) {
-  EXPECT_EQ(generator_families().size(), 17U);
+  EXPECT_EQ(generator_families().size(), 23U);
   for (const GeneratorFamily& family : generator_families()) {
     EXPECT_FALSE(family.description.empty()) << family.name;
     EXPECT_FALSE(family.size_means.empty()) << family.name;
@@ -118,7 +117,9 @@ TEST(GeneratorSpec, MemoryIsForeseen) {
       const auto foreseen = static_cast<double>(generated_bytes<double>(spec, storage));
       const auto needed = static_cast<double>(generate<double>(spec, storage).bytes());
       EXPECT_GE(foreseen, 0.98 * needed) << to_string(spec);
-      EXPECT_LE(foreseen, 3.0 * needed) << to_string(spec);
+      // Networks are drafts with values, twice as long as a pattern in bytes, before duplicates are added up.
+      const bool is_network = family.name == "circuit" || family.name == "plgraph";
+      EXPECT_LE(foreseen, (is_network ? 5.0 : 3.0) * needed) << to_string(spec);
     }
   }
   for (const char* text : {"poisson3d:30,shuffle=1", "poisson2d:150,neumann=1,shuffle=1"}) {

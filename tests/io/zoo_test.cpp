@@ -332,6 +332,12 @@ constexpr Golden golden[] = {
     {"poisson3d:12,shuffle=1", 16672997416610322641U},
     {"poisson2d:31,neumann=1", 16990951762442127298U},
     {"anisotropic3d:12", 1167917785035435488U},
+    {"rotaniso2d:60", 4683207422845835462U},
+    {"helmholtz2d:60", 2827534641443005468U},
+    {"stokes2d:40", 8385997654317329128U},
+    {"recirc3d:20", 8511877018341482865U},
+    {"circuit:30000", 6175573798364735827U},
+    {"plgraph:30000", 13896214728172929600U},
 };
 
 TEST(Zoo, GoldenChecksumsForEveryNumberOfThreads) {
