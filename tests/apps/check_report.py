@@ -122,6 +122,10 @@ def required(document):
     """Numbers that a page must show, of a document as the program writes it."""
     if "started" not in document:
         return
+    if document["schema"] == "solve.scoreboard/1":
+        yield from ((f"ratio of {row['row']}", row["time"]["ratio"]) for row in document["rows"])
+        yield from ((f"ratio of {area['area']}", area["time"]["ratio"]) for area in document["areas"])
+        return
     result = document.get("result", {})
     kind = document["schema"].split(".")[1].split("/")[0]
     if kind in ("run", "pagerank", "centrality"):
@@ -185,10 +189,12 @@ def check_curves(text, documents):
 def check_intervals(text, documents):
     measured = sum(1 for document in documents for case in document.get("cases", [])
                    if case.get("product_ms") or case.get("total_ms"))
+    scored = sum(1 for document in documents if document["schema"] == "solve.scoreboard/1"
+                 for item in (*document.get("areas", []), *document.get("rows", [])) if item["time"]["ratio"])
     cold = sum(1 for document in documents for case in document.get("cases", []) if "cold" in case.get("product_ms", {}))
     drawn = len(re.findall(r'<path class="span"', text))
-    if drawn != 2 * (measured + cold):
-        yield f"{drawn} intervals are drawn, {2 * (measured + cold)} were measured"
+    if drawn != 2 * (measured + cold) + scored:
+        yield f"{drawn} intervals are drawn, {2 * (measured + cold) + scored} were measured"
 
 
 def check_images(text, documents):

@@ -143,7 +143,8 @@ TEST_F(ReportTest, DocumentsMayLackAnything) {
       EXPECT_FALSE(cli::report_page({{"", changed}}).empty()) << pointer;
     }
   }
-  for (const char* kind : {"run", "pagerank", "compare", "inspect", "convert", "spgemm", "dry-run", "doctor", "list"}) {
+  for (const char* kind :
+       {"run", "pagerank", "compare", "inspect", "convert", "spgemm", "dry-run", "doctor", "list", "scoreboard"}) {
     file("run.json", R"({"schema": "solve.)" + std::string(kind) + R"(/1"})");
     EXPECT_TRUE(holds(checked({"run.json"}), "<h1>solve " + std::string(kind))) << kind;
   }

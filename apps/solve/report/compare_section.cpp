@@ -16,6 +16,10 @@
 
 namespace tessera::cli::report {
 
+Interval ratio_at(const Json& item, const std::string& key) {
+  return {number_at(item, key + "/low"), number_at(item, key + "/ratio"), number_at(item, key + "/high")};
+}
+
 namespace {
 
 /// Milliseconds, or what fits the times of a column better.
@@ -35,11 +39,6 @@ struct Unit {
 /// Median and middle half of the times that a case holds at `key`, in ms.
 [[nodiscard]] Interval times_at(const Json& item, const std::string& key) {
   return {number_at(item, key + "/q1"), number_at(item, key + "/median"), number_at(item, key + "/q3")};
-}
-
-/// Ratio and its 95 % interval.
-[[nodiscard]] Interval ratio_at(const Json& item, const std::string& key) {
-  return {number_at(item, key + "/low"), number_at(item, key + "/ratio"), number_at(item, key + "/high")};
 }
 
 [[nodiscard]] std::string ratio_text(const Interval& ratio) {

@@ -221,6 +221,8 @@ std::string environment_of(const Json& json) {
   }
   const std::string command = command_line(json);
   const std::string typed = command.empty() ? command : "<p><code>" + escaped(command) + "</code></p>\n";
+  // A scoreboard has a program and a machine per build.
+  if (find(json, "tool") == nullptr) return typed + html(Facts{{"Started", escaped(text_at(json, "started"))}});
   return typed +
          html(Facts{
              {"Settings from elsewhere", escaped(settings)},

@@ -22,8 +22,9 @@ namespace {
 
 using report::Document;
 
-constexpr std::array<std::string_view, 11> kinds{"run",    "pagerank", "centrality", "compare", "inspect", "convert",
-                                                 "spgemm", "dry-run",  "doctor",     "list",    "version"};
+constexpr std::array<std::string_view, 12> kinds{"run",     "pagerank", "centrality", "compare",
+                                                 "inspect", "convert",  "spgemm",     "dry-run",
+                                                 "doctor",  "list",     "version",    "scoreboard"};
 
 /// \throws UsageError for JSON that is no document of this version of the program
 [[nodiscard]] Document read_document(const std::string& path) {

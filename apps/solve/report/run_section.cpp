@@ -39,7 +39,7 @@ namespace {
   return text_at(json, "ladder/next_command");
 }
 
-/// What a comparison, a product or a self-test found wrong.
+/// What a comparison, a scoreboard, a product or a self-test found wrong.
 [[nodiscard]] std::vector<std::string> faults_of(const Json& json) {
   std::vector<std::string> faults;
   for (const Json& item : array_at(json, "cases")) {
@@ -53,6 +53,9 @@ namespace {
   }
   for (const Json& item : array_at(json, "result/slower")) {
     if (item.is_string()) faults.push_back("slower than the baseline: " + item.get<std::string>());
+  }
+  for (const Json& reason : array_at(json, "result/reasons")) {
+    if (reason.is_string()) faults.push_back(reason.get<std::string>());
   }
   for (const Json& check : array_at(json, "self_test")) {
     if (is_true_at(check, "passed") || is_true_at(check, "skipped")) continue;
@@ -334,6 +337,7 @@ std::string details_of(const Document& document) {
   }
   if (kind == "centrality") return centrality_details(json) + section("Product", plan_facts(json));
   if (kind == "compare") return section("Comparison", comparison_tables(json));
+  if (kind == "scoreboard") return scoreboard_sections(json);
   return other_details(document);
 }
 

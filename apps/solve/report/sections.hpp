@@ -4,6 +4,7 @@
 
 #include "report/document.hpp"
 #include "report/html.hpp"
+#include "report/svg.hpp"
 
 #include <string>
 
@@ -18,7 +19,8 @@ namespace tessera::cli::report {
 /// Sizes, symmetry, positions of the entries, row lengths.
 [[nodiscard]] std::string matrix_section(const Json& document, const Json& matrix, const std::string& name);
 
-/// Method, plan, preconditioner and ladder of a run, the ranks of pagerank, tables of compare; else other_details().
+/// Method, plan, preconditioner and ladder of a run, the ranks of pagerank, tables of compare and of a scoreboard; else
+/// other_details().
 [[nodiscard]] std::string details_of(const Document& document);
 /// Of inspect and spgemm; of other documents each value that they hold.
 [[nodiscard]] std::string other_details(const Document& document);
@@ -28,6 +30,11 @@ namespace tessera::cli::report {
 
 /// Tables of a comparison.
 [[nodiscard]] std::string comparison_tables(const Json& json);
+/// Two builds, or one that was recorded.
+[[nodiscard]] std::string scoreboard_sections(const Json& json);
+
+/// Ratio and its interval, which an item holds at `key`.
+[[nodiscard]] Interval ratio_at(const Json& item, const std::string& key);
 
 [[nodiscard]] std::string warnings_list(const Json& json);
 
