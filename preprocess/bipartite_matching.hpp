@@ -6,11 +6,18 @@
 #include "tessera/matching.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace tessera::detail {
+
+/// Work of a matching, in counts that do not depend on the machine.
+struct MatchingWork {
+  std::int64_t searches = 0;  ///< for augmenting paths, found or not
+  std::int64_t entries = 0;   ///< of rows and columns that were read, as often as they were
+};
 
 /// Rows and columns that are matched along entries of a matrix.
 struct EntryMatching {
@@ -20,6 +27,7 @@ struct EntryMatching {
   std::vector<offset_t> entry_of_row;  ///< -1 for a row that is left over
   std::vector<index_t> row_of_column;  ///< -1 for a column that is left over
   index_t cardinality = 0;
+  MatchingWork work;
 
   [[nodiscard]] bool is_perfect() const noexcept { return cardinality == static_cast<index_t>(entry_of_row.size()); }
 
@@ -65,6 +73,7 @@ class HopcroftKarp {
       if (matching_.entry_of_row[at(i)] >= 0) continue;
       offset_t k = offsets_[at(i)];
       while (k < offsets_[at(i) + 1] && !(row_of_entry(k) < 0 && is_edge_(i, k))) ++k;
+      matching_.work.entries += k - offsets_[at(i)] + 1;
       if (k < offsets_[at(i) + 1]) {
         match(i, k);
         ++matching_.cardinality;
@@ -82,6 +91,7 @@ class HopcroftKarp {
     for (const index_t i : queue_) enter(i, 0);
     for (std::size_t begin = 0; begin < queue_.size(); ++begin) {
       const index_t i = queue_[begin];
+      matching_.work.entries += offsets_[at(i) + 1] - offsets_[at(i)];
       for (offset_t k = offsets_[at(i)]; k < offsets_[at(i) + 1]; ++k) {
         const index_t other = row_of_entry(k);
         if ((other >= 0 && level_[at(other)] != none) || !is_edge_(i, k)) continue;
@@ -106,12 +116,16 @@ class HopcroftKarp {
   }
 
   void augment() {
-    std::erase_if(free_rows_, [this](index_t root) { return augment_from(root); });
+    MatchingWork work;  // of this phase: in registers
+    std::erase_if(free_rows_, [&](index_t root) { return augment_from(root, work); });
+    matching_.work.searches += work.searches;
+    matching_.work.entries += work.entries;
   }
 
   /// Depth-first search down the levels. Every entry is followed once per phase: O(nnz) for all roots. Rows of a path
   /// need no mark: columns that they now hold lie a level too high for other paths.
-  bool augment_from(index_t root) {
+  bool augment_from(index_t root, MatchingWork& work) {
+    ++work.searches;
     path_.assign(1, root);
     while (!path_.empty()) {
       const index_t i = path_.back();
@@ -120,6 +134,7 @@ class HopcroftKarp {
         continue;
       }
       const offset_t k = next_[at(i)]++;
+      ++work.entries;
       const index_t other = row_of_entry(k);
       if (other >= 0 && level_[at(other)] != level_[at(i)] + 1) continue;
       if (!is_edge_(i, k)) continue;
@@ -148,5 +163,18 @@ class HopcroftKarp {
   std::vector<index_t> queue_;  ///< rows with a level in this phase
   std::vector<index_t> path_;
 };
+
+/// maximum_matching(), and its work. \param work is set
+template <class T>
+[[nodiscard]] Matching maximum_matching(const CsrView<T>& matrix, MatchingWork& work);
+
+/// maximum_product_matching(), and its work without the heaps. \param work is set; throws as that
+template <class T>
+[[nodiscard]] ProductMatching maximum_product_matching(const CsrView<T>& matrix, MatchingWork& work);
+
+extern template Matching maximum_matching(const CsrView<float>&, MatchingWork&);
+extern template Matching maximum_matching(const CsrView<double>&, MatchingWork&);
+extern template ProductMatching maximum_product_matching(const CsrView<float>&, MatchingWork&);
+extern template ProductMatching maximum_product_matching(const CsrView<double>&, MatchingWork&);
 
 }  // namespace tessera::detail

@@ -24,7 +24,9 @@ class TreeBuilder {
 
   /// Column k has an entry in row i of L's subtree: the root above i becomes a child of k. i = -1 and i >= k: nothing.
   void join(index_t i, index_t k) {
+    ++steps_;
     while (i != -1 && i < k) {
+      ++steps_;
       const index_t next = shortcut_[at(i)];
       shortcut_[at(i)] = k;
       if (next == -1) parent_[at(i)] = k;
@@ -33,10 +35,12 @@ class TreeBuilder {
   }
 
   [[nodiscard]] std::vector<index_t> take() { return std::move(parent_); }
+  [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
 
  private:
   std::vector<index_t> parent_;
   std::vector<index_t> shortcut_;
+  std::int64_t steps_ = 0;  // entries, and steps along shortcuts
 };
 
 /// Vertices of the subtree of each vertex; parents are above their children.
@@ -93,6 +97,7 @@ class ColumnCounter {
 
   /// Entry (i, j), i > j, for columns j in ascending order; entries may come twice.
   void add(index_t j, index_t i) {
+    ++steps_;
     if (first_[at(j)] <= latest_first_[at(i)]) return;  // not a leaf of row i
     latest_first_[at(i)] = first_[at(j)];
     ++weight_[at(j)];
@@ -113,11 +118,13 @@ class ColumnCounter {
     }
     return std::move(weight_);
   }
+  [[nodiscard]] std::int64_t steps() const noexcept { return steps_; }
 
  private:
   /// Of a finished vertex and the current one: the root of its set, whose paths are halved.
   [[nodiscard]] index_t common_ancestor(index_t v) {
     while (set_[at(v)] != v) {
+      ++steps_;
       set_[at(v)] = set_[at(set_[at(v)])];
       v = set_[at(v)];
     }
@@ -130,6 +137,7 @@ class ColumnCounter {
   std::vector<index_t> latest_first_;  // of row i: first_ of its latest leaf
   std::vector<index_t> latest_leaf_;
   std::vector<index_t> set_;  // disjoint sets of finished vertices below an unfinished one
+  std::int64_t steps_ = 0;    // entries, and steps towards roots of sets
 };
 
 /// Rows by their first column in the new order; rows without entries are in no list.
@@ -183,6 +191,7 @@ FillPrediction predict_symmetric_fill(const PatternLists& columns_of, const Patt
     counter.finish_column(j);
   }
   result.counts = counter.counts();
+  result.steps = tree.steps() + counter.steps();
   return result;
 }
 
@@ -211,6 +220,7 @@ FillPrediction predict_column_fill(const PatternLists& columns_of, const Pattern
     counter.finish_column(j);
   }
   result.counts = counter.counts();
+  result.steps = tree.steps() + counter.steps();
   return result;
 }
 

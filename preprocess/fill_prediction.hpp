@@ -10,6 +10,7 @@
 #include "core/detail_namespace.hpp"
 #include "tessera/csr.hpp"
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct FillPrediction {
   std::vector<index_t> order;   ///< new column k is column order[k]: the order given, its elimination tree in postorder
   std::vector<index_t> parent;  ///< of column k in the elimination tree, above k; -1 for a root
   std::vector<offset_t> counts;  ///< entries of column k of L, the diagonal included
+  std::int64_t steps = 0;        ///< work of trees and counts: entries that were read, and steps up the trees
 
   [[nodiscard]] offset_t factor_nnz() const noexcept;  ///< Σ counts
 };

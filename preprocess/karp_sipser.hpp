@@ -8,6 +8,7 @@
 #include "tessera/types.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -49,6 +50,7 @@ class KarpSipser {
   [[nodiscard]] index_t column_degree(index_t j) const { return column_degree_[at(j)]; }
 
   void transpose() {
+    matching_.work.entries += 2 * static_cast<std::int64_t>(columns_.size());
     for_each_edge([this](index_t i, offset_t k) {
       ++row_degree_[at(i)];
       ++column_offsets_[at(columns_[at(k)]) + 1];
@@ -98,7 +100,8 @@ class KarpSipser {
   }
 
   /// The entry of a row whose free column has fewest free rows. The row must have a free column.
-  [[nodiscard]] offset_t free_entry_of(index_t i) const {
+  [[nodiscard]] offset_t free_entry_of(index_t i) {
+    matching_.work.entries += offsets_[at(i) + 1] - offsets_[at(i)];
     offset_t best = -1;
     for (offset_t k = offsets_[at(i)]; k < offsets_[at(i) + 1]; ++k) {
       const index_t j = columns_[at(k)];
@@ -115,6 +118,7 @@ class KarpSipser {
       if (matching_.entry_of_row[at(i)] >= 0) continue;
       offset_t k = offsets_[at(i)];
       while (columns_[at(k)] != j) ++k;
+      matching_.work.entries += (r - column_offsets_[at(j)] + 1) + (k - offsets_[at(i)] + 1);
       return match(i, k);
     }
   }
@@ -125,6 +129,8 @@ class KarpSipser {
     matching_.entry_of_row[at(i)] = k;
     matching_.row_of_column[at(j)] = i;
     ++matching_.cardinality;
+    matching_.work.entries +=
+        offsets_[at(i) + 1] - offsets_[at(i)] + column_offsets_[at(j) + 1] - column_offsets_[at(j)];
     for (offset_t e = offsets_[at(i)]; e < offsets_[at(i) + 1]; ++e) {
       if (!is_edge_(i, e)) continue;
       --column_degree_[at(columns_[at(e)])];

@@ -76,13 +76,13 @@ class ShortestPaths {
         .run();
   }
 
-  /// Matches the other rows. The structure must have a perfect matching.
-  void complete() {
+  /// Matches the other rows. The structure must have a perfect matching. \param work grows by that of the searches
+  void complete(MatchingWork& work) {
     distance_.assign(column_dual_.size(), infinity);
     entry_to_column_.resize(column_dual_.size());
     parent_row_.resize(column_dual_.size());
     for (index_t i = 0; i < rows(); ++i) {
-      if (matching_.entry_of_row[at(i)] < 0) augment_from(i);
+      if (matching_.entry_of_row[at(i)] < 0) augment_from(i, work);
     }
   }
 
@@ -96,11 +96,13 @@ class ShortestPaths {
   [[nodiscard]] index_t rows() const noexcept { return static_cast<index_t>(row_dual_.size()); }
 
   /// Dijkstra's search in reduced costs from a row to the nearest column left over.
-  void augment_from(index_t root) {
+  void augment_from(index_t root, MatchingWork& work) {
+    ++work.searches;
     shortest_ = infinity;
     index_t row = root;
     double length = 0.0;
     for (;;) {
+      work.entries += offsets_[at(row) + 1] - offsets_[at(row)];
       relax(row, length);
       const index_t j = take_nearest(length);
       if (j < 0) break;
@@ -249,24 +251,26 @@ double smallest_diagonal(const CsrView<T>& a, const Scaling& scaling) {
 }  // namespace
 
 template <class T>
-ProductMatching maximum_product_matching(const CsrView<T>& matrix) {
+ProductMatching detail::maximum_product_matching(const CsrView<T>& matrix, MatchingWork& work) {
   if (!matrix.is_square()) {
     throw DimensionError(
         fmt::format("a perfect matching needs a square matrix, this one is {} x {}", matrix.rows, matrix.cols));
   }
   const Costs costs = costs_of(matrix);
   ShortestPaths paths(matrix.row_offsets, matrix.columns, costs.entry);
+  work = paths.matching().work;
   if (!paths.matching().is_perfect()) {
     EntryMatching largest = paths.matching();
     HopcroftKarp(
         matrix.row_offsets, matrix.columns,
         [&costs](index_t /*row*/, offset_t k) { return costs.entry[at(k)] < infinity; }, largest)
         .run();
+    work = largest.work;
     if (!largest.is_perfect()) {
       const std::vector<double> ones(at(matrix.rows), 1.0);
       return {largest.with_columns(matrix.columns), {ones, ones}, smallest_diagonal(matrix, {ones, ones})};
     }
-    paths.complete();
+    paths.complete(work);
   }
   std::vector<double> column_log = std::move(paths.column_dual());
   for (std::size_t j = 0; j < column_log.size(); ++j) column_log[j] -= costs.column_log[j];
@@ -276,6 +280,14 @@ ProductMatching maximum_product_matching(const CsrView<T>& matrix) {
   return {std::move(matching), std::move(scaling), smallest};
 }
 
+template <class T>
+ProductMatching maximum_product_matching(const CsrView<T>& matrix) {
+  MatchingWork work;
+  return detail::maximum_product_matching(matrix, work);
+}
+
+template ProductMatching detail::maximum_product_matching(const CsrView<float>&, MatchingWork&);
+template ProductMatching detail::maximum_product_matching(const CsrView<double>&, MatchingWork&);
 template ProductMatching maximum_product_matching(const CsrView<float>&);
 template ProductMatching maximum_product_matching(const CsrView<double>&);
 
