@@ -67,13 +67,13 @@ class Side:
 
     def values(self):
         """As the document has them."""
-        samples = [each["samples_ms"] for each in self.results if each["samples_ms"]]
+        times_ms = [median(each["samples_ms"]) for each in self.results if each["samples_ms"]]
         set_up = [each["setup_ms"] for each in self.results if each["setup_ms"] is not None]
         outcome = self.outcome and {key: self.outcome.get(key) for key in (
             "solved", "status", "residual", "error", "claim", "warnings", "exit_code")}
         return {"rounds": len(self.all), "solved_rounds": self.solved,
-                "ms": median(map(median, samples)) if samples else None,
-                "setup_ms": median(set_up) if set_up else None, "samples_ms": samples,
+                "ms": median(times_ms) if times_ms else None,
+                "setup_ms": median(set_up) if set_up else None, "round_ms": times_ms,
                 "input": next((each["input"] for each in self.results if each["input"]), None),
                 "choice": self.choice(), "outcome": outcome,
                 "false_claim": self.false_claim(self.knows_warnings),
