@@ -43,7 +43,7 @@ struct EndToEndRow {
 /// The rows of a device, in their order. Those of real matrices where TESSERA_TEST_DATA is set.
 [[nodiscard]] std::vector<EndToEndRow> end_to_end_rows(const EndToEndSettings& settings);
 
-// What measures them; each throws Error, and what matrices and methods throw.
+// Their measurements; each throws Error, and what matrices and methods throw.
 
 /// `solve A.mtx` with its defaults. Input: a generator, or a file in TESSERA_TEST_DATA.
 [[nodiscard]] Json measure_system(const EndToEndRow& row, const EndToEndSettings& settings);

@@ -27,6 +27,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -190,7 +191,10 @@ struct Cell {
   std::optional<double> exponent;  ///< of three times that say something, or two of which one exceeds the limit
   bool is_lower_bound = false;     ///< the last time is the limit that it exceeded
 
-  [[nodiscard]] bool is_over_limit_at_once() const { return samples.front().outcome == Outcome::over_limit; }
+  [[nodiscard]] bool is_over_limit() const {
+    return std::any_of(samples.begin(), samples.end(),
+                       [](const Sample& sample) { return sample.outcome == Outcome::over_limit; });
+  }
   /// Crashed, or failed at one size alone, as for want of memory.
   [[nodiscard]] bool is_broken() const {
     const auto count = [this](Outcome outcome) {
@@ -200,7 +204,7 @@ struct Cell {
     return count(Outcome::crashed) > 0 || (count(Outcome::failed) > 0 && count(Outcome::measured) > 0);
   }
   [[nodiscard]] bool exceeds(double largest) const {
-    return is_broken() || is_over_limit_at_once() || (exponent && *exponent > largest);
+    return is_broken() || is_over_limit() || (exponent && *exponent > largest);
   }
 };
 
@@ -259,7 +263,7 @@ Cell measure_cell(const GrowthOperation& operation, std::string_view structure,
 /// "1.05", "> 1.70", or why there is none.
 std::string exponent_text(const Cell& cell) {
   if (cell.exponent) return fmt::format("{}{:.2f}", cell.is_lower_bound ? "> " : "", *cell.exponent);
-  if (cell.is_over_limit_at_once()) return "limit";
+  if (cell.samples.front().outcome == Outcome::over_limit) return "limit";
   if (cell.is_broken()) return "broken";
   return cell.samples.back().outcome == Outcome::failed ? "refused" : "short";
 }
@@ -350,8 +354,8 @@ bool check(const std::vector<Cell>& cells, const std::vector<LimitKept>& limits,
   if (settings.check == 0.0) return true;
   bool is_well = true;
   const auto judge = [&](std::string_view structure, std::string_view operation, bool is_bad, bool is_good,
-                         const std::string& found) {
-    const bool is_known = known(structure, operation) != nullptr;
+                         const std::string& found, bool is_broken) {
+    const bool is_known = known(structure, operation) != nullptr && !is_broken;
     if (is_bad && !is_known) fmt::print("FAILED: {}, {}: {}\n", structure, operation, found);
     if (is_good && is_known) fmt::print("take it off the list: {}, {}: {}\n", structure, operation, found);
     is_well = is_well && (!is_bad || is_known);
@@ -360,12 +364,12 @@ bool check(const std::vector<Cell>& cells, const std::vector<LimitKept>& limits,
   for (const Cell& cell : cells) {
     judge(cell.structure, cell.operation, cell.exceeds(settings.check),
           cell.exponent && !cell.is_lower_bound && *cell.exponent < nearly_linear,
-          fmt::format("exponent {} {}", exponent_text(cell), cell.samples.back().text));
+          fmt::format("exponent {} {}", exponent_text(cell), cell.samples.back().text), cell.is_broken());
   }
   for (const LimitKept& one : limits) {
     const bool is_kept = one.is_kept(settings.time_limit);
     judge(one.structure, "ladder", !is_kept, is_kept,
-          fmt::format("{:.2f} s with a limit of {} s", one.sample.seconds, settings.time_limit));
+          fmt::format("{:.2f} s with a limit of {} s", one.sample.seconds, settings.time_limit), false);
   }
   return is_well;
 }

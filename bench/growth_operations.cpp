@@ -1,3 +1,4 @@
+// Operations whose growth is measured: analysis, plans, set-up of preconditioners, advice, PageRank.
 #include "bench/growth_operations.hpp"
 
 #include "spmv/common/layout_outlook.hpp"

@@ -12,6 +12,7 @@ import tempfile
 import time
 
 START_S = 8.0
+LIST_S = 60.0
 PATIENCE = 1.2  # times the limit of a row
 
 
@@ -37,7 +38,11 @@ class Build:
 
     def rows(self, options):
         """As --list names them, by name."""
-        done = subprocess.run([self.bench, *options, "--list"], capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run([self.bench, *options, "--list"], capture_output=True, text=True, check=False,
+                                  timeout=LIST_S)
+        except subprocess.TimeoutExpired as error:
+            raise CannotRun(f"{self.bench} --list: no answer in {LIST_S:.0f} s") from error
         if done.returncode != 0:
             raise CannotRun(f"{self.bench} --list: {ending(done.returncode)}{last_line(done.stderr)}")
         try:

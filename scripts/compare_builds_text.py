@@ -78,6 +78,7 @@ def compared(document):
                                  for each in document["false_claims"]]),
         *listed("memory", [each["row"] + ": " + each["text"] + as_before[each["worse"]]
                            for each in document["memory"]]),
+        *listed("longer set-up", [f"{each['row']}: {each['text']}" for each in document["set_up"]]),
         *listed("bits differ between repetitions", document["unstable_bits"]),
         *listed("other choices", [f"{each['row']}: {each['key']} {each['old']} -> {each['new']}"
                                   for each in document["changed_choices"]]),

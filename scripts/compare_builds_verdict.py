@@ -15,7 +15,11 @@ PEAK_SHARE = 1.02
 EXIT_WORSE = 8
 # The command is a process of `solve` in the first round.
 MEMORY_PLACES = ["host", "device", "command"]
-MEMORY_KEYS = [f"{place}_{key}_bytes" for place in MEMORY_PLACES for key in ("peak", "left", "predicted")]
+MEMORY_KEYS = ["host_peak_bytes", "host_left_bytes", "device_peak_bytes", "device_left_bytes", "device_predicted_bytes",
+               "command_peak_bytes", "command_predicted_bytes"]
+# Set-up is longer only where the least of the rounds is: by half, and by more than a launch or two.
+SETUP_SHARE = 1.5
+SETUP_SLACK_MS = 0.5
 
 
 def is_solved(found):
@@ -40,12 +44,19 @@ class Side:
         self.knows_warnings = any(each["warnings"] is not None for each in self.outcomes)
         stable = [each["bits_stable"] for each in self.results if each["bits_stable"] is not None]
         self.bits_stable = all(stable) if stable else None
+        if len(self.bits) > 1 and self.is_solved() and all(each == self.choice() for each in self.choices):
+            self.bits_stable = False
+        self.setup_ms = [each["setup_ms"] for each in self.results if each["setup_ms"] is not None]
+        self.exit_code = next((each["exit_code"] for each in self.outcomes if each["exit_code"] is not None), None)
 
     def is_solved(self):
         return 2 * self.solved > len(self.all)
 
     def is_lost(self):
         return 2 * (len(self.all) - self.solved) > len(self.all)
+
+    def has_claims(self, with_warnings):
+        return any(with_warnings == (each["warnings"] is not None) for each in self.outcomes)
 
     def false_claim(self, with_warnings):
         """A sentence or None, of rounds with or without warnings: a warning excuses a claim."""
@@ -68,12 +79,11 @@ class Side:
     def values(self):
         """As the document has them."""
         times_ms = [median(each["samples_ms"]) for each in self.results if each["samples_ms"]]
-        set_up = [each["setup_ms"] for each in self.results if each["setup_ms"] is not None]
         outcome = self.outcome and {key: self.outcome.get(key) for key in (
             "solved", "status", "residual", "error", "claim", "warnings", "exit_code")}
         return {"rounds": len(self.all), "solved_rounds": self.solved,
                 "ms": median(times_ms) if times_ms else None,
-                "setup_ms": median(set_up) if set_up else None, "round_ms": times_ms,
+                "setup_ms": median(self.setup_ms) if self.setup_ms else None, "round_ms": times_ms,
                 "input": next((each["input"] for each in self.results if each["input"]), None),
                 "choice": self.choice(), "outcome": outcome,
                 "false_claim": self.false_claim(self.knows_warnings),
@@ -113,15 +123,14 @@ def memory_findings(old, new):
     beside_gpu = new.memory["device_peak_bytes"] is not None
     for place in MEMORY_PLACES:
         slack = HOST_SLACK_BESIDE_GPU if beside_gpu and place == "host" else SLACK_BYTES
-        peaks, predictions = ([side.memory[f"{place}_{key}_bytes"] for side in (old, new)]
-                              for key in ("peak", "predicted"))
+        peaks, predictions, left = ([side.memory.get(f"{place}_{key}_bytes") for side in (old, new)]
+                                    for key in ("peak", "predicted", "left"))
         beyond = [None not in pair and pair[0] > PREDICTION_SHARE * pair[1] + slack
                   for pair in zip(peaks, predictions)]
         if beyond[1]:
             findings.append((f"{place} peak {mib(peaks[1])}, predicted {mib(predictions[1])}", not beyond[0]))
         if None not in peaks and peaks[1] > PEAK_SHARE * peaks[0] + slack:
             findings.append((f"{place} peak {mib(peaks[1])}, before {mib(peaks[0])}", True))
-        left = [side.memory[f"{place}_left_bytes"] for side in (old, new)]
         if None not in left and left[1] > left[0] + slack:
             findings.append((f"{place} memory left {mib(left[1])}, before {mib(left[0])}", True))
     return findings
@@ -147,6 +156,9 @@ class Scoreboard:
         self.false_claims = []
         for row, pair in both.items():
             known = all(side.knows_warnings for side in pair)
+            # Without warnings of both, claims are judged where both have rounds without.
+            if not all(side.has_claims(known) for side in pair):
+                continue
             texts = [side.false_claim(known) for side in pair]
             self.false_claims += [{"row": row, "build": label, "text": text, "worse": label == "new" and not texts[0]}
                                   for label, text in zip(("old", "new"), texts) if text]
@@ -155,6 +167,12 @@ class Scoreboard:
         # Where the clock ends a solve, its memory depends on how far it came.
         self.memory = [{"row": row, "text": text, "worse": worse} for row, pair in both.items()
                        if all(side.is_solved() for side in pair) for text, worse in memory_findings(*pair)]
+        self.set_up = [{"row": row, "text": f"set-up {min(new.setup_ms):.3g} ms, before {min(old.setup_ms):.3g} ms",
+                        "worse": True} for row, (old, new) in both.items()
+                       if min(len(old.setup_ms), len(new.setup_ms)) > 1 and old.choice() == new.choice()
+                       and min(new.setup_ms) > SETUP_SHARE * min(old.setup_ms) + SETUP_SLACK_MS]
+        self.failed_commands = [row for row, (old, new) in both.items()
+                                if old.exit_code == 0 and new.exit_code not in (0, None)]
         self.changed_choices = [
             {"row": row, "key": key, "old": old.choice().get(key), "new": new.choice().get(key)}
             for row, (old, new) in both.items() if old.choices and new.choices
@@ -180,8 +198,9 @@ class Scoreboard:
             return said + [f"{row}: solved now" for row in self.found]
         said += [f"{row}: not solved any more ({self.why_lost(row)})" for row in self.lost]
         said += [f"{each['row']}: false claim: {each['text']}" for each in self.false_claims if each["worse"]]
+        said += [f"{row}: the command ends with exit code {self.sides[row][1].exit_code}" for row in self.failed_commands]
         said += [f"{row}: bits differ between repetitions" for row in self.unstable_bits]
-        return said + [f"{each['row']}: {each['text']}" for each in self.memory if each["worse"]]
+        return said + [f"{each['row']}: {each['text']}" for each in [*self.memory, *self.set_up] if each["worse"]]
 
     def why_lost(self, row):
         new = self.sides[row][1]
@@ -220,7 +239,6 @@ class Scoreboard:
         return [{"area": area, "rows": sum(self.area_of[row] == area for row in self.series), "verdict": judged.word,
                  "noise": self.noise[area], "time": as_ratio(judged.estimate), "confirmation": as_ratio(judged.fresh)}
                 for area, judged in self.areas.items()]
-
 
 
 def as_long(estimate):

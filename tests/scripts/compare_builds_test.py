@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import compare_builds_run  # noqa: E402
 import compare_builds_times as times  # noqa: E402
+import compare_builds_verdict as verdict  # noqa: E402
 
 LOADER = importlib.machinery.SourceFileLoader("compare_builds", str(ROOT / "scripts" / "compare-builds"))
 compare_builds = importlib.util.module_from_spec(importlib.util.spec_from_loader(LOADER.name, LOADER))
@@ -60,11 +61,13 @@ for name in words[words.index("--rows") + 1].split(";"):
     outcome = {{"solved": True, "status": "converged", "residual": 1e-9, "error": 1e-8, "claim": 1e-7, "warnings": [],
                "false_claim": None, "exit_code": 0}}
     memory = {{"host_peak_bytes": 100 << 20, "host_left_bytes": 0, "device_peak_bytes": None, "device_left_bytes": None}}
+    if "--claims" not in words:
+        outcome["exit_code"] = None
     outcome["warnings"] = [] if "--claims" in words else None
     if "--claims" not in words:
         outcome["false_claim"] = row.get("claims_unless_warned")
     else:
-        memory["host_predicted_bytes"] = 120 << 20
+        memory.update(command_peak_bytes=100 << 20, command_predicted_bytes=120 << 20)
     found = {{"row": name, "area": name.split("/")[0], "input": "0123456789abcdef", "setup_ms": 1.0,
              "choice": {{"kernel": "csr", "method": "cg"}}, "outcome": {{**outcome, **row.get("outcome", {{}})}},
              "memory": {{**memory, **row.get("memory", {{}})}}, "bits": "00aa", "bits_stable": True, "failure": None,
@@ -176,17 +179,56 @@ class Planted(unittest.TestCase):
 
     def test_memory_is_worse(self):
         effects = {"spmv/0": {"memory": {"host_left_bytes": 20 << 20}}, "spmv/1": {"memory": {"host_peak_bytes": 119 << 20}},
-                   "spmv/2": {"memory": {"host_predicted_bytes": 70 << 20}}}
+                   "spmv/2": {"memory": {"command_predicted_bytes": 70 << 20}}}
         self.expect("worse", self.compared({}, effects), "spmv/0: host memory left 20 MiB, before 0 MiB",
-                    "spmv/1: host peak 119 MiB, before 100 MiB", "spmv/2: host peak 100 MiB, predicted 70 MiB")
+                    "spmv/1: host peak 119 MiB, before 100 MiB", "spmv/2: command peak 100 MiB, predicted 70 MiB")
 
     def test_memory_beyond_prediction_as_before_is_not(self):
-        effects = {"spmv/2": {"memory": {"host_predicted_bytes": 70 << 20}}}
+        effects = {"spmv/2": {"memory": {"command_predicted_bytes": 70 << 20}}}
         document = self.expect("same", self.compared(effects, effects))
         self.assertEqual([each["worse"] for each in document["memory"]], [False])
 
     def test_unstable_bits_are_worse(self):
         self.expect("worse", self.compared({}, {"spmv/3": {"result": {"bits_stable": False}}}), "spmv/3: bits differ")
+
+    def test_bits_of_rounds_are_held_against_each_other(self):
+        def one(bits):
+            return {"result": {"bits": bits}}
+        rounds = self.rounds([{}, {}], [one("11"), one("22")])
+        self.assertEqual(verdict.Scoreboard(rounds, {"spmv/0": "spmv"}).unstable_bits, ["spmv/0"])
+        # Another choice may round otherwise.
+        changed = [one("11"), {"result": {"bits": "22", "choice": {"kernel": "sell"}}}]
+        self.assertEqual(verdict.Scoreboard(self.rounds([{}, {}], changed), {"spmv/0": "spmv"}).unstable_bits, [])
+
+    def test_a_longer_set_up_is_worse(self):
+        self.expect("worse", self.compared({}, {"spmv/3": {"result": {"setup_ms": 2.5}}}),
+                    "spmv/3: set-up 2.5 ms, before 1 ms")
+
+    def test_a_command_that_fails_is_worse(self):
+        effect = {"systems/0": {"outcome": {"exit_code": -1}}}
+        self.expect("worse", self.compared({}, effect), "systems/0: the command ends with exit code -1")
+
+    def test_a_claim_of_unlike_rounds_is_not_judged(self):
+        unspoken = {"outcome": {"warnings": None, "false_claim": "error 1e-3 unspoken"}}
+        board = verdict.Scoreboard(self.rounds([{}], [unspoken]), {"spmv/0": "spmv"})
+        self.assertEqual(board.false_claims, [])
+
+    def test_a_row_that_only_fresh_rounds_solve_has_a_ratio(self):
+        failed = {"result": {"failure": "a limit"}}
+        board = verdict.Scoreboard(self.rounds([{}, {}], [failed, {}]), {"spmv/0": "spmv"}, 2)
+        self.assertEqual((board.times["spmv/0"].word, board.areas, board.lost), ("same", {}, []))
+
+    def rounds(self, old, new):
+        """Of the row spmv/0, from what is unusual in each."""
+        usual = {"row": "spmv/0", "area": "spmv", "input": "aa", "setup_ms": 1.0, "choice": {"kernel": "csr"},
+                 "memory": None, "bits": "00", "bits_stable": True, "failure": None, "samples_ms": [5.0]}
+        outcome = {"solved": True, "status": "converged", "residual": 1e-9, "error": None, "claim": None, "warnings": [],
+                   "false_claim": None, "exit_code": None}
+
+        def found(effect):
+            return {"spmv/0": {**usual, "outcome": {**outcome, **effect.get("outcome", {})}, **effect.get("result", {})}}
+        return [{"number": i + 1, "old": found(before), "new": found(after)}
+                for i, (before, after) in enumerate(zip(old, new))]
 
     def test_other_choices_and_bits_are_listed(self):
         other = {"spmv/3": {"result": {"bits": "11", "choice": {"kernel": "sell", "method": "cg"}}}}

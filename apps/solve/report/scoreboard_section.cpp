@@ -70,13 +70,24 @@ namespace {
   return html(table);
 }
 
+/// How the rounds of a row ended by one build: "converged", "no answer in 22 s", or a false claim.
+[[nodiscard]] std::string ending_of(const Json& row) {
+  const std::string claim = text_at(row, "new/false_claim");
+  const Json& problems = array_at(row, "new/problems");
+  const std::string text = problems.empty() ? text_at(row, "new/outcome/status") : text_at(problems.front(), "text");
+  const bool is_good = claim.empty() && number_at(row, "new/solved_rounds") > 0.0;
+  const std::string words = escaped(claim.empty() ? text : "false claim: " + claim);
+  return is_good ? words : R"(<strong class="bad">)" + words + "</strong>";
+}
+
 /// Times of one build.
 [[nodiscard]] std::string recorded_table(const Json& rows) {
   Table table;
-  table.headings = {"row", "time", "set-up", "rounds"};
+  table.headings = {"row", "time", "set-up", "rounds", "ended"};
+  table.last_is_text = true;
   for (const Json& row : rows) {
     table.rows.push_back({escaped(text_at(row, "row")), time(number_at(row, "new/ms")),
-                          time(number_at(row, "new/setup_ms")), count(number_at(row, "new/rounds"))});
+                          time(number_at(row, "new/setup_ms")), count(number_at(row, "new/rounds")), ending_of(row)});
   }
   return html(table);
 }
@@ -129,6 +140,7 @@ std::string scoreboard_sections(const Json& json) {
           section("Systems found", list_of(array_at(json, "found"), {})) +
           section("False claims", list_of(array_at(json, "false_claims"), words)) +
           section("Memory", list_of(array_at(json, "memory"), words)) +
+          section("Longer set-up", list_of(array_at(json, "set_up"), words)) +
           section("Bits differ between repetitions", list_of(array_at(json, "unstable_bits"), {}));
   Table choices;
   choices.headings = {"row", "choice", "old", "new"};
