@@ -39,7 +39,7 @@ namespace {
   return text_at(json, "ladder/next_command");
 }
 
-/// What a comparison, a scoreboard, a product or a self-test found wrong.
+/// Faults that a comparison, a scoreboard, a product or a self-test found.
 [[nodiscard]] std::vector<std::string> faults_of(const Json& json) {
   std::vector<std::string> faults;
   for (const Json& item : array_at(json, "cases")) {
