@@ -26,7 +26,8 @@ endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/README.md" "${PROJECT_SOURCE_DIR}/HACKING.md"
   DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
-install(FILES "${PROJECT_SOURCE_DIR}/bench/NOTES.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}/bench")
+install(FILES "${PROJECT_SOURCE_DIR}/bench/README.md" "${PROJECT_SOURCE_DIR}/bench/NOTES.md"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}/bench")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/examples" "${PROJECT_SOURCE_DIR}/schemas" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 # Files that the command prints about itself, made by the command that was built. It runs only on the machine it is for.

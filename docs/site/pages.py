@@ -75,7 +75,7 @@ def files_of(folder, *patterns):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for name in ("README.md", "CHANGELOG.md", "HACKING.md", "LICENSE", "Dockerfile", "bench/NOTES.md"):
+    for name in ("README.md", "CHANGELOG.md", "HACKING.md", "LICENSE", "Dockerfile", "bench/README.md", "bench/NOTES.md"):
         take(folder, name)
     for path in files_of("docs", "*.md"):
         take(folder, path)
