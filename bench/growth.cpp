@@ -54,7 +54,7 @@ struct KnownGrowth {
   std::string_view operation;
   std::string_view reason;
 };
-constexpr std::array<KnownGrowth, 22> known_growth{{
+constexpr std::array<KnownGrowth, 23> known_growth{{
     {"star", "ilu0", "the full row is a pivot of all rows below it"},
     {"star", "bjacobi", "as ilu0, in a block of n/8 rows"},
     {"hubs", "matching", "searches for augmenting paths pass the hubs"},
@@ -77,6 +77,7 @@ constexpr std::array<KnownGrowth, 22> known_growth{{
     {"triangular", "advice", "matching of the transpose, which takes longer than that of the rows"},
     {"triangular", "ladder", "as random"},
     {"kkt", "matching", "as random"},
+    {"kkt", "ilutp", "matching"},
 }};
 
 /// Null where the growth is not known.
