@@ -1,5 +1,5 @@
 /// \file
-/// What a report says of one document.
+/// Sections of a report, each from one document.
 #pragma once
 
 #include "report/document.hpp"
