@@ -147,7 +147,7 @@ namespace {
 /// u_t = Δu on the unit square, u = 0 on its border: steps of the implicit Euler method from an eigenvector of A.
 class HeatEquation {
  public:
-  explicit HeatEquation(std::int64_t points) : points_(points), h_(1.0 / static_cast<double>(points + 1)) {
+  explicit HeatEquation(std::int64_t points) : h_(1.0 / static_cast<double>(points + 1)) {
     const Csr<double> stencil = poisson2d<double>(points, points);
     std::vector<double> values(stencil.values().begin(), stencil.values().end());
     for (double& value : values) {
@@ -178,7 +178,6 @@ class HeatEquation {
 
   [[nodiscard]] double wave(std::int64_t i) const { return std::sin(std::numbers::pi * h_ * static_cast<double>(i)); }
 
-  std::int64_t points_;
   double h_;
   std::shared_ptr<const Csr<double>> matrix_;
   std::vector<double> mode_;

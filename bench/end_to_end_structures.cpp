@@ -63,7 +63,7 @@ void add_in_range(std::int64_t column, std::int64_t cols, std::vector<index_t>& 
   if (column >= 0 && column < cols) columns.push_back(static_cast<index_t>(column));
 }
 
-/// Some diagonals, at most `reach` rows from the main one.
+/// Six to twenty diagonals, close to the main one or anywhere in half the matrix.
 [[nodiscard]] Csr<double> diagonals(std::int64_t nnz, std::uint64_t seed, bool far) {
   Random random(seed);
   const std::int64_t count = between(random, 6, 20);
@@ -133,7 +133,7 @@ void add_in_range(std::int64_t column, std::int64_t cols, std::vector<index_t>& 
   });
 }
 
-/// A few columns that a third of the entries use, and a few rows that are nearly full.
+/// Sixty columns hold a third of the entries, and a few rows a twentieth of all columns.
 [[nodiscard]] Csr<double> hubs(std::int64_t nnz, std::uint64_t seed) {
   Random random(seed);
   const std::int64_t rows = nnz / 10;
