@@ -3,6 +3,7 @@
 /// bounded spinning and futexes.
 #include "core/thread_team.hpp"
 
+#include "core/interruption.hpp"
 #include "core/no_signals.hpp"
 #include "core/relax.hpp"
 
@@ -260,6 +261,7 @@ void run_tasks(int threads, std::int64_t count, Task task, void* context) noexce
     ThreadTeam team;
     ~TeamOfThread() { is_serial = true; }
   };
+  const detail::InterruptionPause pause;
   if (threads <= 1 || count <= 1 || is_serial) {
     for (std::int64_t i = 0; i < count; ++i) task(context, i);
     return;
