@@ -23,8 +23,9 @@ enum class DirectMethod {
   /// cholesky for a symmetric matrix with a diagonal of one sign, unless it is so much work that lu_amd is faster; LU
   /// also where L D Lᵀ turns out useless. Else lu_amd, or lu_colamd where that predicts much less work.
   automatic,
-  cholesky,   ///< L D Lᵀ of a symmetric matrix, ordered by AMD; no pivoting
-  lu_amd,     ///< LU, ordered by AMD of A + Aᵀ after the matching; diagonal pivots from a hundredth of the largest on
+  cholesky,  ///< L D Lᵀ of a symmetric matrix, ordered by AMD; no pivoting
+  lu_amd,  ///< LU, ordered by AMD of A + Aᵀ after the matching. Diagonal entries are pivots from 1e-8 of the largest
+           ///< on; from 1e-12 where factors exceed twice the prediction, from 1e-2 where they are inaccurate
   lu_colamd,  ///< LU, ordered by COLAMD, with partial pivoting
 };
 
@@ -53,7 +54,7 @@ struct DirectOptions {
   // Limits on the prediction; a matrix beyond them is not factorized: BudgetExceeded.
   double flops_limit = std::numeric_limits<double>::infinity();
   offset_t factor_nnz_limit = std::numeric_limits<offset_t>::max();
-  std::uint64_t memory_limit_bytes = 0;  ///< 0: none
+  std::uint64_t memory_limit_bytes = 0;  ///< 0: none; holds for the factors too
 };
 
 struct DirectInfo {
@@ -80,7 +81,7 @@ class DirectFactors final : public Preconditioner<T> {
   /// \throws DimensionError for a matrix that is not square; InvalidMatrix for NaN or infinity, and for cholesky of an
   ///         asymmetric matrix; SingularMatrix for a structurally singular one, and naming the column whose pivot is
   ///         zero, or whose pivot is smallest where solutions overflow; BudgetExceeded with the prediction, before it
-  ///         allocates the factors; NotSupported for cholesky of more than 2^31 - 1 entries; OutOfMemory
+  ///         allocates the factors, or where row exchanges fill them beyond the limit of memory; OutOfMemory
   explicit DirectFactors(const CsrView<T>& matrix, const DirectOptions& options = {});
   ~DirectFactors() override;
   DirectFactors(DirectFactors&&) noexcept;

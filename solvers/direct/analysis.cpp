@@ -30,7 +30,7 @@ DirectPrediction predicted(DirectMethod method, const std::vector<offset_t>& of_
   const auto n = static_cast<std::uint64_t>(of_l.size());
   const auto nnz = static_cast<std::uint64_t>(result.factor_nnz);
   // Cholesky: values and indices of one triangle, a few vectors. LU: U by entries, L by supernodes, panels of vectors.
-  result.bytes = is_cholesky ? nnz / 2 * 12 + n * 48 : nnz * 16 + n * 440;
+  result.bytes = is_cholesky ? nnz / 2 * 16 + n * 80 : nnz * 16 + n * 440;
   return result;
 }
 
@@ -94,9 +94,9 @@ OrderedPrediction by_amd(const OrderedPattern& pattern, DirectMethod method) {
 }
 
 /// Above so many flops per entry of the factors the supernodes of LU are faster than L D Lᵀ row by row, though they
-/// work twice as much. One thread of a Xeon of 2.1 GHz, Poisson's equation: 97 (2D, 400²): 426 and 486 ms; 251 (3D,
-/// 24³): 288 and 174 ms; 544 (3D, 32³): 5.4 and 1.3 s.
-constexpr double most_flops_per_entry = 150.0;
+/// work twice as much. One thread of a Xeon, Poisson's equation: 56 (2D, 200²): 54 and 74 ms; 75 (2D, 300²): 170 and
+/// 183 ms; 96 (2D, 400²): 439 and 402 ms; 194 (3D, 20³): 112 and 64 ms.
+constexpr double most_flops_per_entry = 75.0;
 
 /// Cholesky, or LU with the same order where it is faster.
 OrderedPrediction symmetric_factors(const OrderedPattern& pattern, bool may_be_lu) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <new>
@@ -32,16 +33,28 @@ void require_within(const DirectPrediction& prediction, const DirectOptions& opt
   if (options.memory_limit_bytes != 0 && prediction.bytes > options.memory_limit_bytes) {
     refuse(fmt::format("the limit is {} bytes", options.memory_limit_bytes));
   }
-  const bool is_cholesky = prediction.method == DirectMethod::cholesky;
-  if (is_cholesky && prediction.factor_nnz / 2 > std::numeric_limits<std::int32_t>::max()) {
-    throw NotSupported(fmt::format("Cholesky factors of more than 2^31 - 1 entries: {} are predicted; take lu-amd",
-                                   prediction.factor_nnz / 2));
-  }
 }
 
-std::unique_ptr<EigenSolver> make_solver(DirectMethod method) {
-  if (method == DirectMethod::cholesky) return make_eigen_cholesky();
-  return make_eigen_lu(method == DirectMethod::lu_amd);
+/// How to make factors, until some of them are good.
+struct Attempt {
+  double threshold;  ///< of diagonal pivots
+  double most_fill;  ///< entries over those predicted
+};
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+/// Small thresholds first: off-diagonal pivots spoil the order, the more the larger the matrix, while pivots that are
+/// too small are rare after the matching, and mended by refinement. Circuits of 2e5 rows: threshold 1e-3 fills over 8
+/// times as much as 1e-8. The last one serves diagonals that are weak everywhere.
+constexpr std::array<Attempt, 3> attempts_of_lu{{{1e-8, 2.0}, {1e-12, 2.0}, {1e-2, unlimited}}};
+constexpr std::array<Attempt, 1> partial_pivoting{{{1.0, unlimited}}};
+
+std::span<const Attempt> attempts(DirectMethod method) {
+  if (method == DirectMethod::lu_amd) return attempts_of_lu;
+  return partial_pivoting;
+}
+
+std::unique_ptr<EigenSolver> make_solver(DirectMethod method, double threshold) {
+  return method == DirectMethod::cholesky ? make_eigen_cholesky() : make_eigen_lu(threshold);
 }
 
 /// Backward error of one solve with a scattered right-hand side, max |y - B x| / max(|B| |x| + |y|). NaN where x is
@@ -72,8 +85,8 @@ double probe_backward_error(const EigenSolver& solver, const ColumnMatrix& b) {
   return error / size;
 }
 
-/// Above this, L D Lᵀ has lost too many digits to its missing pivoting.
-constexpr double acceptable_backward_error = 1e-10;
+/// Above this, factors have lost too many digits to pivots that were too small. Below, one step of refinement mends it.
+constexpr double acceptable_backward_error = 1e-8;
 
 }  // namespace
 
@@ -127,18 +140,47 @@ bool DirectSolver::factorize(const DirectSystem& system, bool may_fail) {
   if (size() == 0) return true;
   try {
     const ColumnMatrix b = permuted(system.columns, scaling_, order_);
-    solver_ = make_solver(info_.prediction.method);
-    const FactorFacts facts = solver_->factorize(b, info_.prediction.factor_nnz);
-    const double error =
-        facts.is_complete ? probe_backward_error(*solver_, b) : std::numeric_limits<double>::quiet_NaN();
-    if (may_fail && !(error <= acceptable_backward_error)) return false;
-    if (std::isnan(error)) refuse_singular(facts);
-    info_.factor_nnz = facts.factor_nnz;
-    info_.negative_pivots = facts.negative_pivots;
+    bool is_inaccurate = false;
+    for (const Attempt& attempt : attempts(info_.prediction.method)) {
+      const bool is_last = attempt.most_fill == unlimited;
+      if (is_inaccurate && !is_last) continue;  // smaller pivots do not help
+      solver_ = make_solver(info_.prediction.method, attempt.threshold);
+      const FactorFacts facts = solver_->factorize(b, info_.prediction.factor_nnz, most_nnz(attempt.most_fill));
+      if (facts.is_overfull && is_last) refuse_fill();
+      if (facts.is_overfull) continue;
+      const double error =
+          facts.is_complete ? probe_backward_error(*solver_, b) : std::numeric_limits<double>::quiet_NaN();
+      is_inaccurate = !(error <= acceptable_backward_error);
+      if (is_inaccurate && may_fail) return false;
+      if (is_inaccurate && !is_last) continue;
+      if (std::isnan(error)) refuse_singular(facts);
+      info_.factor_nnz = facts.factor_nnz;
+      info_.negative_pivots = facts.negative_pivots;
+      break;
+    }
   } catch (const std::bad_alloc&) {
     throw OutOfMemory(info_.prediction.bytes, available_host_memory_bytes(), "direct factors");
   }
   return true;
+}
+
+/// Entries that factors may have, within the limit of memory. Supernodes store zeros that are not predicted.
+offset_t DirectSolver::most_nnz(double most_fill) const {
+  constexpr double with_zeros = 1.1;
+  if (options_.memory_limit_bytes != 0) {
+    most_fill = std::min(most_fill, with_zeros * static_cast<double>(options_.memory_limit_bytes) /
+                                        static_cast<double>(std::max<std::uint64_t>(info_.prediction.bytes, 1)));
+  }
+  constexpr double any = 0x1p62;
+  return static_cast<offset_t>(std::min(most_fill * static_cast<double>(info_.prediction.factor_nnz), any));
+}
+
+void DirectSolver::refuse_fill() const {
+  throw BudgetExceeded(
+      fmt::format("direct factors ({}) were predicted to need {} entries and {} bytes; row exchanges "
+                  "fill them beyond the limit of {} bytes",
+                  to_string(info_.prediction.method), info_.prediction.factor_nnz, info_.prediction.bytes,
+                  options_.memory_limit_bytes));
 }
 
 void DirectSolver::refuse_singular(const FactorFacts& facts) const {
@@ -152,7 +194,7 @@ void DirectSolver::refuse_singular(const FactorFacts& facts) const {
 std::uint64_t DirectSolver::bytes() const noexcept {
   const auto nnz = static_cast<std::uint64_t>(info_.factor_nnz);
   const auto n = static_cast<std::uint64_t>(size());
-  return (info_.prediction.method == DirectMethod::cholesky ? nnz / 2 * 12 : nnz * 16) + n * 64;
+  return (info_.prediction.method == DirectMethod::cholesky ? nnz / 2 * 16 : nnz * 16) + n * 64;
 }
 
 /// x = C Q B⁻¹ P R x. R x is brought to a size of about 1: large row factors would overflow large entries.

@@ -34,10 +34,12 @@ class DirectSolver {
       : options_(std::move(options)), info_(std::move(info)), order_(std::move(order)) {}
 
   void analyze(const DirectSystem& system, const DirectTraits& traits, DirectMethod method);
-  /// \throws BudgetExceeded, NotSupported
+  /// \throws BudgetExceeded
   void take(const DirectAnalysis& analysis);
   void factorize_or_fall_back(const DirectSystem& system);
   [[nodiscard]] bool factorize(const DirectSystem& system, bool may_fail);
+  [[nodiscard]] offset_t most_nnz(double most_fill) const;
+  [[noreturn]] void refuse_fill() const;
   [[noreturn]] void refuse_singular(const FactorFacts& facts) const;
 
   DirectOptions options_;

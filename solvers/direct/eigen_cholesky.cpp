@@ -1,4 +1,5 @@
 /// L D Lᵀ by Eigen's SimplicialLDLT, in the order given.
+#include "core/interruption.hpp"
 #include "solvers/direct/eigen_solvers.hpp"
 
 #include <Eigen/SparseCholesky>
@@ -10,12 +11,34 @@ namespace tessera::detail {
 
 namespace {
 
-using EigenUpper = Eigen::SparseMatrix<double, Eigen::ColMajor, int>;
+// 64 bits, and not std::int64_t, as in eigen_lu.cpp.
+using EigenIndex = long long;
+using EigenUpper = Eigen::SparseMatrix<double, Eigen::ColMajor, EigenIndex>;
 using EigenVector = Eigen::Map<Eigen::VectorXd>;
+
+}  // namespace
+
+}  // namespace tessera::detail
+
+/// SimplicialLDLT reads every column by one of these, twice: the only place where it can be stopped, by an exception.
+template <>
+inline Eigen::SparseCompressedBase<tessera::detail::EigenUpper>::InnerIterator::InnerIterator(
+    const SparseCompressedBase& matrix, Index outer)
+    : m_values(matrix.valuePtr()),
+      m_indices(matrix.innerIndexPtr()),
+      m_outer(outer),
+      m_id(matrix.outerIndexPtr()[outer]),
+      m_end(matrix.outerIndexPtr()[outer + 1]) {
+  constexpr std::int64_t steps_per_column = 1000;  // a look at the clock every 10 columns
+  tessera::detail::interruption_point(steps_per_column);
+}
+
+namespace tessera::detail {
+
+namespace {
 
 EigenUpper upper_triangle(const ColumnMatrix& matrix) {
   EigenUpper upper(matrix.size(), matrix.size());
-  std::vector<int> counts(static_cast<std::size_t>(matrix.size()));
   const auto for_each_entry = [&](auto&& body) {
     for (index_t j = 0; j < matrix.size(); ++j) {
       const auto column = static_cast<std::size_t>(j);
@@ -25,8 +48,8 @@ EigenUpper upper_triangle(const ColumnMatrix& matrix) {
       }
     }
   };
-  int* const offsets = upper.outerIndexPtr();
-  std::fill(offsets, offsets + matrix.size() + 1, 0);
+  EigenIndex* const offsets = upper.outerIndexPtr();
+  std::fill(offsets, offsets + matrix.size() + 1, EigenIndex{0});
   for_each_entry([&](index_t /*row*/, index_t column, double /*value*/) { ++offsets[column + 1]; });
   for (index_t j = 0; j < matrix.size(); ++j) offsets[j + 1] += offsets[j];
   upper.resizeNonZeros(offsets[matrix.size()]);
@@ -41,7 +64,7 @@ EigenUpper upper_triangle(const ColumnMatrix& matrix) {
 
 class EigenCholesky final : public EigenSolver {
  public:
-  FactorFacts factorize(const ColumnMatrix& matrix, offset_t /*predicted_nnz*/) override {
+  FactorFacts factorize(const ColumnMatrix& matrix, offset_t /*predicted_nnz*/, offset_t /*most_nnz*/) override {
     const EigenUpper upper = upper_triangle(matrix);
     solver_.compute(upper);
     const Eigen::VectorXd pivots = solver_.vectorD();
@@ -65,7 +88,7 @@ class EigenCholesky final : public EigenSolver {
   }
 
  private:
-  Eigen::SimplicialLDLT<EigenUpper, Eigen::Upper, Eigen::NaturalOrdering<int>> solver_;
+  Eigen::SimplicialLDLT<EigenUpper, Eigen::Upper, Eigen::NaturalOrdering<EigenIndex>> solver_;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 /// P A = L U by Eigen's supernodal SparseLU, in the order given.
+#include "core/interruption.hpp"
 #include "solvers/direct/eigen_solvers.hpp"
 
 #include <Eigen/SparseLU>
@@ -6,20 +7,84 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace tessera::detail {
 
 namespace {
 
-// 64-bit indices: factors may have more than 2^31 entries; supernodes share their row indices, so they cost little.
-using EigenColumns = Eigen::SparseMatrix<double, Eigen::ColMajor, std::int64_t>;
+// 64 bits: factors may have more than 2^31 entries; supernodes share their row indices, so they cost little. A type
+// other than std::int64_t, so that nobody else meets the hook below.
+using EigenIndex = long long;
+
+struct Overfull {};
+
+/// Entries that factors made by this thread may have.
+constinit thread_local Eigen::Index most_entries = std::numeric_limits<Eigen::Index>::max();
+
+class EntryLimit {
+ public:
+  explicit EntryLimit(Eigen::Index entries) : outer_(std::exchange(most_entries, entries)) {}
+  ~EntryLimit() { most_entries = outer_; }
+  EntryLimit(const EntryLimit&) = delete;
+  EntryLimit& operator=(const EntryLimit&) = delete;
+
+ private:
+  Eigen::Index outer_;
+};
+
+/// Between the columns of a factorization.
+void watch_column(Eigen::Index entries, Eigen::Index new_entries) {
+  if (entries > most_entries) throw Overfull();
+  constexpr Eigen::Index least_steps = 16;
+  interruption_point(least_steps + new_entries);
+}
+
+}  // namespace
+
+}  // namespace tessera::detail
+
+/// SparseLU makes one of these for every column, before it is updated: the only place where it can be stopped, by an
+/// exception. Members are as in Eigen's own template.
+template <>
+struct Eigen::internal::column_dfs_traits<Eigen::Matrix<tessera::detail::EigenIndex, Eigen::Dynamic, 1>,
+                                          Eigen::Matrix<double, Eigen::Dynamic, 1>> {
+  using Indices = Eigen::Matrix<tessera::detail::EigenIndex, Eigen::Dynamic, 1>;
+  using Implementation = SparseLUImpl<double, tessera::detail::EigenIndex>;
+  enum { ExpandMem = true };
+
+  column_dfs_traits(Index column, Index& supernode, Implementation::GlobalLU_t& factors, Implementation& owner)
+      : column_(column), supernode_(supernode), factors_(factors), owner_(owner) {
+    const auto entries_before = [&](Index j) { return factors.xlusup(j) + factors.xusub(j); };
+    const Index entries = entries_before(column);
+    tessera::detail::watch_column(entries, column == 0 ? 0 : entries - entries_before(column - 1));
+  }
+  bool update_segrep(Index /*representative*/, Index /*column*/) { return true; }
+  void mem_expand(Indices& rows, Index& next, Index mark) {
+    if (next >= factors_.nzlmax) owner_.memXpand(rows, factors_.nzlmax, next, LSUB, factors_.num_expansions);
+    if (mark != column_ - 1) supernode_ = emptyIdxLU;
+  }
+
+ private:
+  Index column_;
+  Index& supernode_;
+  Implementation::GlobalLU_t& factors_;
+  Implementation& owner_;
+};
+
+namespace tessera::detail {
+
+namespace {
+
+using EigenColumns = Eigen::SparseMatrix<double, Eigen::ColMajor, EigenIndex>;
 using LuVector = Eigen::Map<Eigen::VectorXd>;
 
 /// Columns stay where they are, but for the postorder that SparseLU adds.
 struct OrderAsGiven {
-  using PermutationType = Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, std::int64_t>;
+  using PermutationType = Eigen::PermutationMatrix<Eigen::Dynamic, Eigen::Dynamic, EigenIndex>;
   template <class Matrix>
   void operator()(const Matrix& matrix, PermutationType& permutation) const {
     permutation.resize(matrix.cols());
@@ -37,7 +102,7 @@ class SupernodalLu : public Eigen::SparseLU<EigenColumns, OrderAsGiven> {
     m_perfv.relax = 8;
   }
   [[nodiscard]] double pivot(Eigen::Index column) const {
-    const std::int64_t first = m_Lstore.supToCol()[m_Lstore.colToSup()[column]];
+    const EigenIndex first = m_Lstore.supToCol()[m_Lstore.colToSup()[column]];
     return m_Lstore.valuePtr()[m_Lstore.colIndexPtr()[column] + (column - first)];
   }
   [[nodiscard]] Eigen::Index given_column(Eigen::Index column) const {
@@ -60,21 +125,26 @@ EigenColumns to_eigen_columns(const ColumnMatrix& matrix) {
 
 class EigenLu final : public EigenSolver {
  public:
-  explicit EigenLu(bool prefers_diagonal) {
-    solver_.isSymmetric(prefers_diagonal);
-    solver_.setPivotThreshold(prefers_diagonal ? 0.01 : 1.0);
+  explicit EigenLu(double threshold) {
+    solver_.isSymmetric(threshold < 1.0);
+    solver_.setPivotThreshold(threshold);
   }
 
-  FactorFacts factorize(const ColumnMatrix& matrix, offset_t predicted_nnz) override {
+  FactorFacts factorize(const ColumnMatrix& matrix, offset_t predicted_nnz, offset_t most_nnz) override {
     if (matrix.size() == 0) return {.is_complete = true};
     solver_.expect_fill(matrix.nnz(), predicted_nnz);
     const EigenColumns columns = to_eigen_columns(matrix);
     solver_.analyzePattern(columns);
     solver_.keep_column_order();
+    try {
+      const EntryLimit limit(most_nnz);
 // The analyzer supposes an empty matrix, for which Eigen would allocate 0 bytes.
 #ifndef __clang_analyzer__
-    solver_.factorize(columns);
+      solver_.factorize(columns);
 #endif
+    } catch (const Overfull&) {
+      return {.is_overfull = true};
+    }
     const std::string error = solver_.lastErrorMessage();
     if (error.starts_with("UNABLE")) throw std::bad_alloc();
     FactorFacts facts;
@@ -113,8 +183,6 @@ class EigenLu final : public EigenSolver {
 
 }  // namespace
 
-std::unique_ptr<EigenSolver> make_eigen_lu(bool prefers_diagonal) {
-  return std::make_unique<EigenLu>(prefers_diagonal);
-}
+std::unique_ptr<EigenSolver> make_eigen_lu(double threshold) { return std::make_unique<EigenLu>(threshold); }
 
 }  // namespace tessera::detail

@@ -1,6 +1,10 @@
 /// Direct factors: exact where they should be, refusals with numbers, and predictions that hold.
 #include "tessera/direct.hpp"
+#include "core/interruption.hpp"
+#include "solvers/direct/analysis.hpp"
+#include "solvers/direct/eigen_solvers.hpp"
 #include "tessera/error.hpp"
+#include "tessera/generators.hpp"
 #include "tests/solvers/systems.hpp"
 #include "tests/support/eigen_bridge.hpp"
 
@@ -10,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -307,6 +312,116 @@ TEST(Direct, AutomaticLeavesCholeskyThatLosesDigits) {
     const DirectFactors<double> factors(a.view());
     EXPECT_LE(relative_difference(solved(factors, b), x), 1e-12) << small;
   }
+}
+
+/// max |b - A x| / max(|A| |x| + |b|), in long double.
+double backward_error(const CsrView<double>& a, const std::vector<double>& x, const std::vector<double>& b) {
+  long double error = 0.0L;
+  long double size = 0.0L;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    long double residual = b[i];
+    long double row = std::abs(b[i]);
+    for (offset_t k = a.row_offsets[i]; k < a.row_offsets[i + 1]; ++k) {
+      const long double term =
+          static_cast<long double>(a.value(k)) * x[static_cast<std::size_t>(a.columns[static_cast<std::size_t>(k)])];
+      residual -= term;
+      row += std::abs(term);
+    }
+    error = std::max(error, std::abs(residual));
+    size = std::max(size, row);
+  }
+  return static_cast<double>(error / size);
+}
+
+Csr<double> circuit(index_t n) { return generate<double>(parse_generator("circuit:" + std::to_string(n))); }
+
+/// Row exchanges by a threshold of .01 fill circuits, the more the larger they are.
+TEST(Direct, SmallPivotsKeepTheFillOfCircuits) {
+  const Csr<double> a = circuit(5000);
+  const DirectFactors<double> factors(a.view());
+  const DirectInfo& info = factors.factors();
+  EXPECT_LE(info.factor_nnz, info.prediction.factor_nnz);
+  const std::vector<double> b = random_values<double>(5000, 3);
+  EXPECT_LE(backward_error(a.view(), solved(factors, b), b), 1e-14);
+}
+
+TEST(Direct, LuStopsAtItsLimitOfEntries) {
+  const Csr<double> a = circuit(5000);
+  detail::DirectSystem system{.columns_of = {a.view().row_offsets, a.view().columns},
+                              .columns = detail::columns_of(a.view())};
+  const auto [prediction, order, scaling] =
+      detail::analyze_direct(system, detail::traits_of(system), DirectMethod::lu_amd);
+  const detail::ColumnMatrix b = detail::permuted(system.columns, scaling, order);
+  const offset_t predicted = prediction.factor_nnz;
+  constexpr offset_t any = std::numeric_limits<offset_t>::max();
+  EXPECT_TRUE(detail::make_eigen_lu(0.01)->factorize(b, predicted, 2 * predicted).is_overfull);
+  const detail::FactorFacts facts = detail::make_eigen_lu(0.01)->factorize(b, predicted, any);
+  EXPECT_TRUE(facts.is_complete);
+  EXPECT_GT(facts.factor_nnz, 2 * predicted);
+  EXPECT_TRUE(detail::make_eigen_lu(0.01)->factorize(b, predicted, facts.factor_nnz + b.size()).is_complete);
+  EXPECT_TRUE(detail::make_eigen_lu(0.01)->factorize(b, predicted, facts.factor_nnz / 2).is_overfull);
+}
+
+/// A diagonal just strong enough to do without a matching, of 1 % to 2 %: small pivots lose all digits.
+Csr<double> weak_diagonal(index_t n, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  std::vector<std::vector<double>> dense(static_cast<std::size_t>(n), std::vector<double>(static_cast<std::size_t>(n)));
+  for (std::size_t i = 0; i < dense.size(); ++i) {
+    for (int k = 0; k < 4; ++k) dense[i][random() % dense.size()] = uniform(random);
+    dense[i][i] = 0.016 + 0.004 * uniform(random);
+  }
+  return from_dense<double>(dense, n);
+}
+
+TEST(Direct, LargerPivotsWhereSmallOnesLoseDigits) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const Csr<double> a = weak_diagonal(1000, seed);
+    const std::vector<double> b = random_values<double>(1000, seed);
+    const DirectFactors<double> factors(a.view(), {.method = DirectMethod::lu_amd});
+    EXPECT_LE(backward_error(a.view(), solved(factors, b), b), 1e-8);
+  }
+}
+
+/// A prediction that is exceeded by far more than twice: the last factors have no limit but that of memory.
+TEST(Direct, FactorsBeyondThePrediction) {
+  const Csr<double> a = poisson2d<double>(30, 30);
+  DirectPrediction prediction = predict_direct(a.view(), DirectMethod::lu_amd);
+  const offset_t expected = prediction.factor_nnz;
+  auto wrong = std::make_shared<detail::DirectAnalysis>(*prediction.analysis);
+  wrong->prediction.factor_nnz /= 4;
+  prediction.analysis = wrong;
+  const DirectOptions options{.method = DirectMethod::lu_amd, .prediction = prediction};
+  EXPECT_GE(DirectFactors<double>(a.view(), options).factors().factor_nnz, expected);
+  DirectOptions limited = options;
+  limited.memory_limit_bytes = 2 * wrong->prediction.bytes;
+  EXPECT_NE(refusal<BudgetExceeded>([&] { DirectFactors<double>(a.view(), limited); }).find("row exchanges"),
+            std::string::npos);
+}
+
+/// The caller wants the work until it was asked some times.
+TEST(Direct, IsInterruptedWithinFactors) {
+  const Csr<double> a = poisson3d<double>(24, 24, 24);
+  const std::vector<double> b = random_values<double>(static_cast<std::size_t>(a.rows()), 5);
+  for (const DirectMethod method : {DirectMethod::cholesky, DirectMethod::lu_amd}) {
+    SCOPED_TRACE(to_string(method));
+    const DirectPrediction prediction = predict_direct(a.view(), method);
+    DirectFactors<double> factors(a.view(), {.method = method, .prediction = prediction});
+    for (const int most_asked : {0, 3}) {
+      int asked = 0;
+      {
+        const detail::InterruptionScope scope(std::numeric_limits<double>::infinity(),
+                                              [&] { return ++asked <= most_asked; });
+        EXPECT_THROW(factors.refresh(scaled(a, 2.0).view()), BudgetExceeded);
+      }
+      EXPECT_EQ(asked, most_asked + 1);
+      EXPECT_LE(backward_error(a.view(), solved(factors, b), b), 1e-14) << "the old factors stay";
+    }
+    const detail::InterruptionScope late(0.0);
+    EXPECT_THROW(DirectFactors<double>(a.view(), DirectOptions{.method = method, .prediction = prediction}),
+                 BudgetExceeded);
+  }
+  EXPECT_LE(backward_error(a.view(), solved(DirectFactors<double>(a.view()), b), b), 1e-14);
 }
 
 TEST(Direct, RichardsonRefines) {
