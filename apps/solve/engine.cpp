@@ -35,7 +35,7 @@ constexpr auto foreign_options = std::to_array<ForeignOption>({
     {"replace-residual", "auto", ""},
     {"shadow", "r0", ""},
     {"precond-opt", "", ""},
-    {"block", "1", ""},
+    {"block", "auto|1", ""},
     {"mem-limit", "", "each process takes its share of the matrix"},
     {"dry-run", "", ""},
     {"ordering", "auto|natural", "each process takes rows that follow each other in the file"},

@@ -92,8 +92,9 @@ constexpr auto table = std::to_array<OptionSpec>({
     {"precond-opt", 0, "Method", systems, text, "KEY=VALUE", "",
      "one parameter of amg ({amg_words}) or of incomplete factors ({factor_words}); may be repeated, or hold several "
      "after commas (solve list preconds)"},
-    {"block", 0, "Method", systems | many_runs, count, "N", "1",
-     "unknowns per node, which are consecutive rows: amg aggregates nodes (3 for elasticity in space)"},
+    {"block", 0, "Method", systems | many_runs, text, "N|auto", "auto",
+     "unknowns per node, which are consecutive rows: amg aggregates nodes (3 for elasticity in space); auto: found "
+     "from the positions of the matrix"},
     {"restart-on-breakdown", 0, "Method", systems, count, "N", "3",
      "allowed restarts after breakdowns, counted anew after progress; 0: stop at the first breakdown"},
     {"replace-residual", 0, "Method", systems, text, "N|auto", "auto",

@@ -38,6 +38,7 @@ namespace {
   Json json;
   json["levels"] = Json::array();
   for (const AmgLevelInfo& level : info.levels) json["levels"].push_back(level_json(level));
+  json["block_size"] = info.block_size;
   put_number(json, "operator_complexity", info.operator_complexity);
   put_number(json, "grid_complexity", info.grid_complexity);
   json["setup_times_ms"] = times_json(info.times);

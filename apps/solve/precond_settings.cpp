@@ -131,7 +131,7 @@ void require_used(const Options& options, const KeyValue& given, const Chosen& c
 /// What --precond-opt and --block say, for the preconditioners that use it.
 void set_parameters(const Options& options, Chosen& chosen) {
   constexpr std::int64_t largest_block = 16;
-  const auto block = static_cast<int>(count_option(options, "block", 1, largest_block));
+  const auto block = static_cast<int>(count_or_auto_option(options, "block", 0, largest_block));
   for (PrecondSettings& each : chosen) each.amg.block_size = block;
   const bool amg = std::any_of(chosen.begin(), chosen.end(),
                                [](const PrecondSettings& each) { return each.precond == Precond::amg; });
@@ -187,7 +187,8 @@ void set_parameters(const Options& options, Chosen& chosen) {
                                                    const MachineSettings& machine) {
   const std::int64_t block = settings.amg.block_size;
   if (block != 2 && block != 3) {
-    throw UsageError(fmt::format("coordinates of amg: nodes have 2 or 3 unknowns, here {}", block),
+    throw UsageError(fmt::format("coordinates of amg: nodes have 2 or 3 unknowns, but --block is {}",
+                                 block == 0 ? std::string("auto") : std::to_string(block)),
                      "--block 3 for elasticity in space");
   }
   if (rows % block != 0) {

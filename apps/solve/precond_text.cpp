@@ -60,8 +60,9 @@ namespace {
 }
 
 [[nodiscard]] std::string amg_lines(const AmgInfo& info, const PreconditionerInfo& precond, std::size_t width) {
-  std::string text = line("amg", fmt::format("{}, {}, operator complexity {:.2f}, grid complexity {:.2f}, {}",
-                                             counted(static_cast<std::int64_t>(info.levels.size()), "level"),
+  const std::string nodes = info.block_size > 1 ? fmt::format(", nodes of {} unknowns", info.block_size) : "";
+  std::string text = line("amg", fmt::format("{}{}, {}, operator complexity {:.2f}, grid complexity {:.2f}, {}",
+                                             counted(static_cast<std::int64_t>(info.levels.size()), "level"), nodes,
                                              size_text(precond.bytes), info.operator_complexity, info.grid_complexity,
                                              precond.is_symmetric ? "symmetric" : "not symmetric"));
   text += line("set-up", times_text(info.times));

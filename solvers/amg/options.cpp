@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -61,7 +62,7 @@ void check_amg_options(const AmgOptions& options, index_t rows) {
   require(options.coarsest_rows >= 1 && options.coarsest_rows <= most_inverted_rows, "coarsest_rows",
           options.coarsest_rows, "in [1, 1000]");
   require(options.max_levels >= 1, "max_levels", options.max_levels, "at least 1");
-  require(options.block_size >= 1 && options.block_size <= 16, "block_size", options.block_size, "in [1, 16]");
+  require(options.block_size >= 0 && options.block_size <= 16, "block_size", options.block_size, "in [0, 16]");
   require(options.prolongator_damping >= 0.0 && options.prolongator_damping < 2.0, "prolongator_damping",
           options.prolongator_damping, "in [0, 2)");
   require(options.power_steps >= 0 && options.power_steps <= 1000, "power_steps", options.power_steps, "in [0, 1000]");
@@ -72,7 +73,7 @@ void check_amg_options(const AmgOptions& options, index_t rows) {
   require(options.chebyshev_ratio > 1.0 && std::isfinite(options.chebyshev_ratio), "chebyshev_ratio",
           options.chebyshev_ratio, "finite and > 1");
   require(options.sweeps >= 1 && options.sweeps <= 8, "sweeps", options.sweeps, "in [1, 8]");
-  if (rows % options.block_size != 0) {
+  if (options.block_size > 0 && rows % options.block_size != 0) {
     throw DimensionError(
         fmt::format("AmgOptions::block_size is {}, which does not divide the {} rows", options.block_size, rows));
   }
@@ -82,11 +83,11 @@ void check_amg_options(const AmgOptions& options, index_t rows) {
     require(vectors <= 32, "near_nullspace", static_cast<double>(vectors), "at most 32 vectors");
   }
   if (options.coordinates.empty()) return;
-  require(options.block_size == 2 || options.block_size == 3, "block_size", options.block_size,
-          "2 or 3 where coordinates are given");
+  require(options.block_size == 0 || options.block_size == 2 || options.block_size == 3, "block_size",
+          options.block_size, "2 or 3 where coordinates are given");
   if (options.coordinates.size() != static_cast<std::size_t>(rows)) {
     throw DimensionError(fmt::format("AmgOptions::coordinates has {} numbers; {} nodes need {}",
-                                     options.coordinates.size(), rows / options.block_size, rows));
+                                     options.coordinates.size(), rows / std::max(options.block_size, 1), rows));
   }
   if (!options.near_nullspace.empty()) {
     throw InvalidArgument("AmgOptions has both near_nullspace and coordinates: one of them is enough");

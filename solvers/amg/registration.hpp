@@ -5,6 +5,7 @@
 
 #include "solvers/amg/aggregation.hpp"
 #include "solvers/amg/galerkin_rows.hpp"
+#include "solvers/amg/node_size.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/amg/prolongator.hpp"
 #include "solvers/amg/row_ops.hpp"
@@ -18,6 +19,7 @@ template struct TransformReduce<MembersOf>;
 template struct TransformReduce<Bandwidth>;
 template struct TransformReduce<PlaceOffsets>;
 template struct TransformReduce<ColumnBounds>;
+template struct TransformReduce<CountNodes>;
 template struct TransformReduce<ShiftColumns>;
 template struct TransformReduce<CopyOffsets>;
 template struct TransformReduce<CopyElements<index_t>>;

@@ -6,6 +6,7 @@
 
 #include "core/borrowed_csr.hpp"
 #include "solvers/amg/coarsest.hpp"
+#include "solvers/amg/node_size.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/amg/spectral_radius.hpp"
 #include "solvers/amg/transform_rows.hpp"
@@ -68,7 +69,7 @@ void AmgSetup<T>::check() {
     throw NotSupported(fmt::format("AMG aggregates up to 2^30 rows, got {}", rows_));
   }
   check_amg_options(options_, rows_);
-  filters_ = options_.block_size == 1 && options_.near_nullspace.empty();
+  filters_ = options_.block_size <= 1 && options_.near_nullspace.empty();
 }
 
 template <class T>
@@ -108,6 +109,8 @@ void AmgSetup<T>::start(const CsrView<T>* a) {
         std::make_shared<const Csr<T>>(keeps_structures() && !is_refresh_ ? borrowed.to(device_) : std::move(borrowed));
     level_rows_ = whole_level(*a);
   }
+  if (options_.block_size == 0) find_block_size();
+  info_.block_size = options_.block_size;
   info_.levels.clear();
   info_.times = {};
   // A refresh ends where the first set-up did, for the same reason.
@@ -115,6 +118,18 @@ void AmgSetup<T>::start(const CsrView<T>* a) {
   rounding_ = {};
   nullspace_ = NearNullspace<T>{};
   if (!filters_) find_nullspace(rows_);
+}
+
+/// A given near-nullspace has a vector per unknown of a node, or else nodes are rows.
+template <class T>
+void AmgSetup<T>::find_block_size() {
+  options_.block_size = node_size(device_, hierarchy_.levels.back().a->view(), level_rows_);
+  const auto vectors = options_.near_nullspace.size() / static_cast<std::size_t>(std::max<index_t>(rows_, 1));
+  if (vectors > 0 && vectors < static_cast<std::size_t>(options_.block_size)) options_.block_size = 1;
+  is_block_found_ = options_.block_size > 1;
+  check();
+  // Where nodes are aggregated, every rank has all rows.
+  if (ranks_ != nullptr && is_block_found_) hierarchy_.levels.back().a = gather_finest();
 }
 
 /// A refresh that keeps T needs no near-nullspace.
@@ -202,7 +217,7 @@ void AmgSetup<T>::require_fit(std::size_t level, const MeasuredRows<T>& rows) co
 
 template <class T>
 bool AmgSetup<T>::coarsen(std::size_t level, MeasuredRows<T>& rows) {
-  if (level == 0 && filters_ && !is_refresh_ && rows.totals.least_row_sum >= large_row_sum) {
+  if (level == 0 && (filters_ || is_block_found_) && !is_refresh_ && rows.totals.least_row_sum >= large_row_sum) {
     info_.reason = fmt::format("every row sums to at least {:.2f} of its diagonal entry: the smoother is enough",
                                rows.totals.least_row_sum);
     return false;

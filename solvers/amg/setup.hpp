@@ -85,6 +85,7 @@ class AmgSetup {
   /// \param a null: of the ranks
   void build(const CsrView<T>* a);
   void start(const CsrView<T>* a);
+  void find_block_size();
   void find_nullspace(index_t rows);
   [[nodiscard]] bool is_last(std::size_t level, index_t rows) const;
   /// A of a level that ranks have formed, as far as this one holds it.
@@ -123,7 +124,8 @@ class AmgSetup {
   AmgOptions options_;
   Device device_;
   SetupRanks<T>* ranks_;
-  bool filters_;  ///< plain aggregation of rows: the constant is the near-nullspace
+  bool filters_;                 ///< plain aggregation of rows: the constant is the near-nullspace
+  bool is_block_found_ = false;  ///< from the positions of A
   bool is_refresh_ = false;
   bool is_symmetric_ = false;
   index_t rows_;

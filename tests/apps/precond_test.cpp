@@ -217,7 +217,7 @@ TEST_F(PrecondTest, CoordinatesNeedBlocks) {
   file("places.mtx", array_file(50, 2, [](int i, int j) { return j == 0 ? i % 10 : i / 10; }));
   const std::string line = "--poisson2d 10 -p amg --precond-opt coordinates=places.mtx";
   EXPECT_EQ(run(line + " --block 2").exit_code, 0) << run(line + " --block 2").err;
-  expect_error(line, 2, "nodes have 2 or 3 unknowns, here 1");
+  expect_error(line, 2, "nodes have 2 or 3 unknowns, but --block is auto");
   expect_error(line + " --block 3", 5, "--block 3: the matrix has 100 rows");
   file("places.mtx", array_file(50, 3, [](int i, int) { return i; }));
   expect_error(line + " --block 2", 5, "3 columns, but nodes have 2 unknowns");

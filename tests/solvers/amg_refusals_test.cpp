@@ -70,7 +70,7 @@ TEST(AmgRefusals, RefusesSizesAndOptions) {
   expect_refused(with([](auto& o) { o.coarsest_rows = 0; }), "InvalidArgument", "coarsest_rows");
   expect_refused(with([](auto& o) { o.coarsest_rows = 1001; }), "InvalidArgument", "coarsest_rows");
   expect_refused(with([](auto& o) { o.max_levels = 0; }), "InvalidArgument", "max_levels");
-  expect_refused(with([](auto& o) { o.block_size = 0; }), "InvalidArgument", "block_size");
+  expect_refused(with([](auto& o) { o.block_size = -1; }), "InvalidArgument", "block_size");
   expect_refused(with([](auto& o) { o.block_size = 17; }), "InvalidArgument", "block_size");
   expect_refused(with([](auto& o) { o.prolongator_damping = 2.0; }), "InvalidArgument", "prolongator_damping");
   expect_refused(with([](auto& o) { o.power_steps = -1; }), "InvalidArgument", "power_steps");

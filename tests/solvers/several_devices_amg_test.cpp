@@ -134,6 +134,7 @@ std::vector<System> systems() {
   result.back().options.smoother = AmgSmoother::chebyshev;
   result.back().options.precision = AmgPrecision::full;
   result.push_back({"nodes of two unknowns", poisson2d<double>(40, 30), {.coarsest_rows = 20, .block_size = 2}});
+  result.push_back({"nodes of three unknowns, found", elasticity3d<double>(7), {.coarsest_rows = 20}});
   result.push_back({"hub row", with_weak_hub(), {.coarsest_rows = 20}});
   // The hub's aggregate takes all rows: the next level has fewer rows than there are devices.
   const EigenSparse<double> hub = with_hubs(700, {350}).a[0];
