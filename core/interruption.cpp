@@ -31,11 +31,11 @@ InterruptionScope::~InterruptionScope() { innermost = outer_; }
 
 bool InterruptionScope::is_late() const { return seconds_since(began_) >= seconds_; }
 
-bool InterruptionScope::is_over() const {
-  for (const InterruptionScope* scope = this; scope != nullptr; scope = scope->outer_) {
-    if (scope->is_late() || scope->is_unwanted()) return true;
+bool is_wanted() {
+  for (const InterruptionScope* scope = innermost; scope != nullptr; scope = scope->outer_) {
+    if (scope->is_late() || scope->is_unwanted()) return false;
   }
-  return false;
+  return true;
 }
 
 InterruptionPause::InterruptionPause() noexcept : scope_(std::exchange(innermost, nullptr)) {}

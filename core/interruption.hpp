@@ -22,9 +22,6 @@ class InterruptionScope {
   InterruptionScope(const InterruptionScope&) = delete;
   InterruptionScope& operator=(const InterruptionScope&) = delete;
 
-  /// Whether this scope or one around it wants no more work.
-  [[nodiscard]] bool is_over() const;
-
  private:
   Clock::time_point began_ = Clock::now();
   double seconds_;
@@ -33,6 +30,7 @@ class InterruptionScope {
 
   [[nodiscard]] bool is_late() const;
   [[nodiscard]] bool is_unwanted() const { return is_wanted_ && !is_wanted_(); }
+  friend bool is_wanted();
   friend void require_wanted();
 };
 
@@ -48,7 +46,10 @@ class InterruptionPause {
   InterruptionScope* scope_;
 };
 
-/// \throws BudgetExceeded where a scope of the calling thread is over
+/// Whether no scope of the calling thread is over.
+[[nodiscard]] bool is_wanted();
+
+/// Asks at most every 10 ms. \throws BudgetExceeded where a scope of the calling thread is over
 void require_wanted();
 
 /// Steps of some nanoseconds, such as entries that were read, since the clock was looked at.

@@ -59,6 +59,8 @@ struct ValueCounts {
 /// Over the diagonal positions.
 struct DiagonalSums {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
+  template <class T>
+  static constexpr double rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
 
   index_t missing = 0;
   index_t zero = 0;
@@ -68,12 +70,14 @@ struct DiagonalSums {
   double min_abs = infinity;
   double max_abs = 0.0;
 
+  /// A row whose entries were rounded, and summed to its diagonal, is dominant as before.
   /// \param others sum of the magnitudes of the other entries, in their order
   template <class T>
   TESSERA_HOST_DEVICE void add(const CsrPointers<T>& a, std::int64_t row, double others) noexcept {
     const offset_t k = diagonal_position(a, row);
     const double value = k < 0 ? 0.0 : static_cast<double>(value_at(a, k));
-    if (std::abs(value) >= others) ++dominant;
+    const double allowance = rounding<T> * static_cast<double>(a.offsets[row + 1] - a.offsets[row]);
+    if (std::abs(value) >= others - allowance * others) ++dominant;
     if (k < 0) {
       ++missing;
     } else if (!std::isfinite(value)) {

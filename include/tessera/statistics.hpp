@@ -47,7 +47,7 @@ struct MatrixStatistics {
   index_t diagonal_not_finite = 0;
   double diagonal_min_abs = 0.0;  ///< over the finite stored diagonal entries; 0 when there are none
   double diagonal_max_abs = 0.0;
-  index_t weakly_dominant_rows = 0;  ///< |a_ii| >= Σ_{j≠i} |a_ij|, a missing entry being 0
+  index_t weakly_dominant_rows = 0;  ///< |a_ii| >= (1 - ε entries) Σ_{j≠i} |a_ij|, a missing entry being 0
 
   /// Every diagonal position holds a finite nonzero value.
   [[nodiscard]] bool full_diagonal() const noexcept {

@@ -28,13 +28,20 @@ inline constexpr index_t least_rows_for_amg = 20'000;
 /// One iteration with Jacobi.
 [[nodiscard]] double iteration_ms(const LadderFacts& facts, RungMethod method, const Device& device);
 
+/// One iteration of a rung. \param report of its set-up: fill and levels of its factors
+[[nodiscard]] double iteration_ms(const RungReport& report, const LadderFacts& facts, const Device& device);
+
 /// Matching, orderings and symbolic counts.
 [[nodiscard]] double analysis_ms(const LadderFacts& facts);
 
-/// Factors and solve of a predicted factorization.
+/// Set-up and solve of a rung. \param projected iterations with Jacobi, or infinity; ILU(0) is taken to need a third of
+/// them. Half the time of direct factors, which hardly ever fail; infinity without preconditioner
+[[nodiscard]] double price_ms(const RungPlan& plan, const LadderFacts& facts, double projected, const Device& device);
+
+/// Factors and solve of a predicted factorization, on one core.
 [[nodiscard]] double direct_ms(const DirectPrediction& prediction);
 
-/// Whether a prediction is cheap enough to go before incomplete factors.
+/// Whether a prediction is cheap enough to go before incomplete factors: direct factors hardly ever fail.
 [[nodiscard]] bool is_cheap(const DirectPrediction& prediction, const LadderFacts& facts);
 
 /// Whether a prediction can be the last rung.

@@ -4,15 +4,16 @@
 /// are in bench/NOTES.md.
 #include "tessera/ladder.hpp"
 
+#include "core/interruption.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/error_screen.hpp"
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/krylov_problem.hpp"
 #include "solvers/ladder/costs.hpp"
-#include "solvers/ladder/jacobi_watch.hpp"
 #include "solvers/ladder/outcome.hpp"
 #include "solvers/ladder/progress.hpp"
 #include "solvers/ladder/rung.hpp"
+#include "solvers/ladder/rung_watch.hpp"
 #include "solvers/ladder/systems.hpp"
 #include "tessera/error.hpp"
 
@@ -32,9 +33,6 @@ namespace {
 
 using detail::Side;
 
-/// A residual above `slow_residual` of the first one after so many iterations: the rung is left.
-constexpr std::int64_t slow_iterations = 30;
-constexpr double slow_residual = 0.1;
 /// The screen bounds the error of CG. For other methods it is a heuristic, with two digits more to spare.
 constexpr double cleared_without_theory = 1e-6;
 /// Factors of smaller systems are applied on the host: a GPU would wait for level after level.
@@ -46,6 +44,12 @@ constexpr double setup_seconds = 5.0;
 constexpr double setup_seconds_per_entry = 2e-5;
 /// Refinement steps of direct factors.
 constexpr std::int64_t refinement_steps = 10;
+/// Iterations with Jacobi after which multigrid is weighed, and with factors or multigrid after which anything is.
+constexpr std::int64_t amg_trial = 40;
+constexpr std::int64_t factors_trial = 30;
+/// Iterations in which a rung that goes on before the ladder ends has to halve the residual.
+constexpr std::int64_t last_limit = 200;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 template <class T>
 class Climb {
@@ -61,11 +65,15 @@ class Climb {
     fused::copy<T>(a_.device(), x_, guess_.span());
     while (!done_) {
       const auto plan = next_rung();
-      if (!plan || progress_.seconds_left() <= 0.0) break;
-      if (needs_analysis(*plan)) {
+      const double price = plan ? price_of(*plan) : infinity;
+      const auto left = best_left(price);
+      if ((!plan && !left) || progress_.seconds_left() <= 0.0) break;
+      if (left) {
+        resume(*left, price == infinity);
+      } else if (needs_analysis(*plan)) {
         analyse();
       } else {
-        try_rung(*plan);
+        try_rung(*plan, {});
       }
     }
     if (!has_begun_) begin();
@@ -94,13 +102,14 @@ class Climb {
     done_ = is_refused || (report.iterations == 0 && (report.converged() || progress_.stopped_by_user()));
   }
 
-  [[nodiscard]] std::optional<RungPlan> next_rung() const {
+  /// \param must_fit into memory, as far as that can be told before set-up
+  [[nodiscard]] std::optional<RungPlan> next_rung(bool must_fit = false) const {
     for (const RungPlan& plan : plan_ladder(result_.facts, options_.method)) {
       const bool tried = std::any_of(tried_.begin(), tried_.end(),
                                      [&](const std::string& each) { return each == plan.command_options(); });
       const bool is_out = (indefinite_ && plan.method == RungMethod::cg) ||
                           (hopeless_ && plan.precond == RungPrecond::incomplete_factors);
-      if (!tried && !is_out && !lacks_factors(plan)) return plan;
+      if (!tried && !is_out && !lacks_factors(plan) && (!must_fit || fits(plan.precond))) return plan;
     }
     return std::nullopt;
   }
@@ -116,15 +125,32 @@ class Climb {
   }
 
   [[nodiscard]] bool needs_analysis(const RungPlan& plan) const {
-    return !result_.facts.structural_rank && plan.precond != RungPrecond::jacobi && plan.precond != RungPrecond::amg;
+    // Direct factors of small systems are often cheaper than any trial.
+    const bool is_ilu0 = plan.precond == RungPrecond::incomplete_factors && plan.factors.kind == FactorKind::ilu0 &&
+                         result_.facts.rows >= detail::least_rows_for_amg;
+    return !result_.facts.structural_rank && plan.precond != RungPrecond::jacobi && plan.precond != RungPrecond::amg &&
+           !is_ilu0;
   }
 
-  /// Structural rank, copies of rows, prediction of direct factors.
+  /// Structural rank, copies of rows, prediction of direct factors. Ends the ladder where it may not end.
   void analyse() {
     const Stopwatch watch;
-    const CsrView<T> matrix = systems_.host_matrix();
-    result_.facts = ladder_facts<T>(statistics_, &matrix, can_predict());
+    try {
+      const detail::InterruptionScope scope(progress_.seconds_left());
+      const CsrView<T> matrix = systems_.host_matrix();
+      result_.facts = ladder_facts<T>(statistics_, &matrix, can_predict());
+    } catch (const BudgetExceeded&) {
+      done_ = true;
+    }
+    hear_caller();
     result_.analysis_ms += watch.milliseconds();
+  }
+
+  /// Whether a scope around the ladder ended what cannot ask the observer.
+  void hear_caller() {
+    if (detail::is_wanted()) return;
+    if (progress_.seconds_left() > 0.0) progress_.stop_by_user();
+    done_ = true;
   }
 
   /// Order and counts of factors take memory themselves, as much as this.
@@ -136,30 +162,79 @@ class Climb {
     return options_.memory_limit_bytes == 0 || needed <= options_.memory_limit_bytes;
   }
 
-  /// Whether there is memory for a preconditioner that comes after Jacobi.
+  /// Whether there is memory for such a preconditioner.
   [[nodiscard]] bool fits(RungPrecond precond) const {
-    return detail::fits_memory(precond, result_.facts, options_.method, sizeof(T), options_.memory_limit_bytes);
+    return precond == RungPrecond::none || precond == RungPrecond::jacobi ||
+           detail::fits_memory(precond, result_.facts, options_.method, sizeof(T), options_.memory_limit_bytes);
   }
-  /// Without one, the last rung would be a short GMRES(m), which is not worth leaving Jacobi for.
-  [[nodiscard]] bool has_alternative() const {
+
+  [[nodiscard]] double price_of(const RungPlan& plan, double projected = infinity) const {
+    return detail::price_ms(plan, result_.facts, projected, a_.device());
+  }
+
+  /// The cheapest thing to do instead of the rung that iterates: the next rung, or one that was left.
+  [[nodiscard]] detail::Alternative alternative(double projected) {
+    auto plan = next_rung(true);
+    if (plan && needs_analysis(*plan) && (fits_some() || can_predict())) {
+      analyse();
+      plan = next_rung(true);
+    }
+    if (done_) return {.ms = 0.0, .words = "the analysis was given up"};
+    const double price = plan ? price_of(*plan, projected) : infinity;
+    if (const auto left = best_left(price)) {
+      return {.ms = left->price_ms, .words = fmt::format("{} promises to cost less", left->plan.command_options())};
+    }
+    if (price < infinity && plan->precond == RungPrecond::amg) {
+      return {.ms = price,
+              .words = fmt::format("amg pays above {:.0f}", detail::amg_break_even(result_.facts.rows, a_.device()))};
+    }
+    return {.ms = price, .words = "the next rung promises to cost less"};
+  }
+  [[nodiscard]] bool fits_some() const {
     return fits(RungPrecond::amg) || fits(RungPrecond::incomplete_factors) || fits(RungPrecond::direct);
   }
 
-  /// For JacobiWatch.
-  [[nodiscard]] double price_of_next() {
-    constexpr double never = std::numeric_limits<double>::infinity();
-    if (!has_alternative() && !can_predict()) return never;
-    if (!result_.facts.structural_rank) analyse();
-    if (result_.facts.is_singular() || !has_alternative()) return never;
-    const auto& direct = result_.facts.direct;
-    if (direct && fits(RungPrecond::direct) && detail::is_cheap(*direct, result_.facts))
-      return detail::direct_ms(*direct);
-    // Incomplete factors with thirty iterations, which cost about four with Jacobi each.
-    constexpr double iterations = 120.0;
-    constexpr double per_row = 6e-3;
-    constexpr double per_entry = 3e-4;
-    return per_row * static_cast<double>(result_.facts.rows) + per_entry * static_cast<double>(result_.facts.nnz) +
-           iterations * detail::iteration_ms(result_.facts, RungMethod::cg, a_.device());
+  /// A rung that was left while it converged.
+  struct LeftRung {
+    RungPlan plan;
+    std::size_t number = 0;      ///< from 1; the latest rung was left for another, not for itself
+    double price_ms = infinity;  ///< of what remains
+    std::int64_t limit = 0;      ///< iterations after which the promise is broken
+    int resumed = 0;
+  };
+
+  /// Promises are too good, the more so the fewer iterations they rest on.
+  [[nodiscard]] static LeftRung left_rung(const RungReport& rung, std::size_t number, const detail::RungWatch& watch) {
+    constexpr double patience = 3.0;
+    constexpr double most = 1e9;
+    const double ms = watch.remaining_ms();
+    const double remaining = ms / watch.iteration_ms();
+    const double distance = remaining / static_cast<double>(std::max<std::int64_t>(rung.iterations, 1));
+    return {rung.plan, number, ms * (1.0 + distance),
+            std::max(last_limit, static_cast<std::int64_t>(std::min(patience * remaining, most)))};
+  }
+
+  /// The one that promises to end first, if for less than that. \param price infinity: there is nothing else
+  [[nodiscard]] std::optional<LeftRung> best_left(double price) const {
+    const LeftRung* best = nullptr;
+    for (const LeftRung& rung : left_) {
+      const bool is_last = price == infinity;
+      const bool may_go_on = rung.price_ms < infinity && rung.resumed < (is_last ? 2 : 1) &&
+                             (is_last || rung.number < result_.rungs.size()) &&
+                             !(indefinite_ && rung.plan.method == RungMethod::cg);
+      if (may_go_on && (best == nullptr || rung.price_ms < best->price_ms)) best = &rung;
+    }
+    return best != nullptr && best->price_ms <= price ? std::optional(*best) : std::nullopt;
+  }
+
+  /// Goes on from the best x so far. \param is_last nothing else is left
+  void resume(LeftRung left, bool is_last) {
+    std::erase_if(left_,
+                  [&](const LeftRung& rung) { return rung.plan.command_options() == left.plan.command_options(); });
+    left.resumed += is_last ? 2 : 1;
+    left.plan.reason = "goes on, since that promises to cost less than what is left";
+    left.plan.max_iterations = is_last ? last_limit : left.limit;
+    try_rung(left.plan, {.times = left.resumed, .is_last = is_last});
   }
 
   [[nodiscard]] Side side_of(const RungPlan& plan) const {
@@ -170,7 +245,13 @@ class Climb {
     return {host, result_.facts.negated && result_.facts.symmetric && needs_positive};
   }
 
-  void try_rung(RungPlan plan) {
+  /// How a rung that was left goes on.
+  struct Resumption {
+    int times = 0;  ///< 0: it is tried for the first time
+    bool is_last = false;
+  };
+
+  void try_rung(RungPlan plan, const Resumption& resumption) {
     const bool is_plain = plan.precond == RungPrecond::jacobi || plan.precond == RungPrecond::none;
     if (!has_begun_ && !is_plain) {
       begin();
@@ -185,13 +266,14 @@ class Climb {
     rung.on_host = side.on_host;
     try {
       const auto inverse = set_up(rung, side);
-      if (inverse != nullptr) solve_rung(rung, side, *inverse);
+      if (inverse != nullptr) solve_rung(rung, side, *inverse, resumption);
     } catch (const OutOfMemory& error) {
       rung.outcome = error.what();
     } catch (const std::bad_alloc&) {
       rung.outcome = "the system has no more memory";
     }
     if (progress_.seconds_left() <= 0.0 || progress_.iterations_left() <= 0) done_ = true;
+    hear_caller();
   }
 
   /// The factors of the rung before, where only the method differs.
@@ -204,26 +286,28 @@ class Climb {
       return factors_;
     }
     const double patience = setup_seconds + setup_seconds_per_entry * static_cast<double>(result_.facts.nnz);
+    const detail::InterruptionScope scope(progress_.seconds_left());
     const detail::SetUp budget{.memory_limit_bytes = options_.memory_limit_bytes,
                                .seconds = std::min(progress_.seconds_left(), patience),
                                .prediction = result_.facts.direct};
     factors_ = detail::set_up_rung<T>(rung.plan, systems_, side, budget, rung);
     if (rung.factors) permuted_ = rung.factors->permuted;
-    if (rung.factors && factors_ == nullptr) {
-      hopeless_ = rung.factors->zero_pivots > many_zero_pivots * static_cast<double>(result_.facts.rows);
+    if (rung.factors && factors_ == nullptr && rung.plan.factors.kind != FactorKind::ilu0) {
+      const bool is_indefinite = result_.facts.symmetric && (indefinite_ || !result_.facts.definite_diagonal);
+      hopeless_ =
+          is_indefinite || rung.factors->zero_pivots > many_zero_pivots * static_cast<double>(result_.facts.rows);
     }
     if (rung.found_singular && rung.plan.precond == RungPrecond::direct) result_.facts.singular_to_rounding = true;
     return factors_;
   }
 
-  void solve_rung(RungReport& rung, const Side& side, const FusedOperator<T>& inverse) {
+  void solve_rung(RungReport& rung, const Side& side, const FusedOperator<T>& inverse, const Resumption& resumption) {
     const Stopwatch watch;
     const SpmvPlan<T>& A = systems_.plan(side);
     const std::span<const T> b = systems_.b(side);
-    Array<T> x = copy_of_guess(side);
-    detail::JacobiWatch jacobi(result_.facts, rung.plan.method, a_.device(), fits(RungPrecond::amg),
-                               [this] { return price_of_next(); });
-    SolveReport report = detail::run_rung<T>(rung.plan.method, A, inverse, b, x.span(), options_of(rung, jacobi));
+    Array<T> x = begin_of(side, resumption);
+    detail::RungWatch rung_watch(rules_of(rung, side, resumption));
+    SolveReport report = detail::run_rung<T>(rung.plan.method, A, inverse, b, x.span(), options_of(rung, rung_watch));
     if (!has_begun_) learn(report);
     if (done_) return end_at_once(std::move(report), side, x.span());
     rung.status = report.status;
@@ -232,15 +316,19 @@ class Climb {
     rung.relative_residual = relative(report.true_residual);
     detail::LadderQuality quality{.converged = report.converged(), .residual = rung.relative_residual};
     if (report.converged()) {
-      quality.error = judge(rung, {A, inverse, b, x.span()}, report);
+      quality.error = judge(rung, {A, inverse, b, x.span()}, report, resumption.times == 0);
       quality.residual = rung.relative_residual = relative(report.true_residual);
     } else if (report.status == Status::stagnated || rung.plan.precond == RungPrecond::direct) {
       quality.stable = done_ = find_backward_stability(side, x.span(), report);
     }
     rung.solve_ms = watch.milliseconds();
-    rung.outcome =
-        detail::outcome_of(rung, report, {jacobi.reason(), progress_.stopped_by_user(), result_.is_backward_stable});
+    rung.outcome = detail::outcome_of(rung, report, {rung_watch.reason(), result_.is_backward_stable});
     if (progress_.stopped_by_user()) done_ = true;
+    const bool was_left = !rung_watch.reason().empty() && rung.plan.precond != RungPrecond::none;
+    if (was_left) {
+      left_.push_back(left_rung(rung, result_.rungs.size(), rung_watch));
+      left_.back().resumed = resumption.times;
+    }
     indefinite_ = indefinite_ || report.breakdown == Breakdown::indefinite;
     accept(rung, side, quality, std::move(report), x.span());
   }
@@ -252,12 +340,35 @@ class Climb {
     result_.rungs.clear();
   }
 
-  /// Every rung begins where the caller did: what it says of the error of x rests on its own iterations.
-  [[nodiscard]] Array<T> copy_of_guess(const Side& side) const {
+  /// Every rung begins where the caller did: what it says of the error of x rests on its own iterations. One that goes
+  /// on takes the best x so far.
+  [[nodiscard]] Array<T> begin_of(const Side& side, const Resumption& resumption) const {
     const Device device = systems_.device(side);
     Array<T> x(a_.rows(), Init::none, device);
-    tessera::detail::copy_bytes(device, x.data(), a_.device(), guess_.data(), guess_.bytes());
+    const T* const from = resumption.times == 0 ? guess_.data() : x_.data();
+    tessera::detail::copy_bytes(device, x.data(), a_.device(), from, guess_.bytes());
     return x;
+  }
+
+  [[nodiscard]] detail::WatchRules rules_of(const RungReport& rung, const Side& side, const Resumption& resumption) {
+    detail::WatchRules rules;
+    const bool is_plain = rung.plan.precond == RungPrecond::jacobi || rung.plan.precond == RungPrecond::none;
+    rules.iteration_ms = detail::iteration_ms(rung, result_.facts, systems_.device(side));
+    rules.soft_limit = rung.plan.max_iterations;
+    rules.must_fall_early = !is_plain && resumption.times == 0;
+    if (resumption.times > 0) rules.limits_more = resumption.is_last ? infinity : 0.0;
+    if (resumption.times > 0 || rung.plan.precond == RungPrecond::none || rung.plan.precond == RungPrecond::direct) {
+      return rules;
+    }
+    if (!is_plain) {
+      rules.first_look = factors_trial;
+      rules.least_rent = 1.0 / 3.0;
+    }
+    const auto next = next_rung(true);
+    if (next && needs_analysis(*next)) rules.asking_ms = detail::analysis_ms(result_.facts);
+    if (next && is_plain && next->precond == RungPrecond::amg) rules.first_look = amg_trial;
+    rules.alternative = [this](double projected) { return alternative(projected); };
+    return rules;
   }
 
   [[nodiscard]] double relative(double residual) const {
@@ -274,27 +385,22 @@ class Climb {
   }
 
   /// The target is that of the first residual, whatever guess a rung begins with.
-  [[nodiscard]] SolverOptions options_of(RungReport& rung, detail::JacobiWatch& jacobi) {
+  [[nodiscard]] SolverOptions options_of(const RungReport& rung, detail::RungWatch& watch) {
     SolverOptions solver = progress_.options_for_rest();
     if (solver.base == ResidualBase::r0 && has_begun_) {
       solver.base = ResidualBase::b;
       solver.relative_tolerance = 0.0;
       solver.absolute_tolerance = target_;
     }
-    const std::int64_t limit = rung.plan.precond == RungPrecond::direct ? refinement_steps : rung.plan.max_iterations;
-    if (limit > 0) solver.max_iterations = std::min(limit, solver.max_iterations);
+    if (rung.plan.precond == RungPrecond::direct) {
+      solver.max_iterations = std::min(refinement_steps, solver.max_iterations);
+    }
     solver.restart = std::min(solver.restart, directions_that_fit());
     solver.stop_cause = [this] {
       return progress_.stopped_by_user() ? progress_.stop_words() : std::string("left by the ladder");
     };
-    const bool is_jacobi = rung.plan.precond == RungPrecond::jacobi;
-    const bool may_be_slow = rung.plan.precond == RungPrecond::none;
-    solver.observer = [this, is_jacobi, may_be_slow, &jacobi](const IterationInfo& info) {
-      if (info.iteration == 0) first_residual_ = info.residual;
-      if (!progress_.tell(info)) return Control::stop;
-      if (is_jacobi) return jacobi.goes_on(info.residual, info.target) ? Control::proceed : Control::stop;
-      const bool slow = info.iteration == slow_iterations && info.residual > slow_residual * first_residual_;
-      return slow && !may_be_slow ? Control::stop : Control::proceed;
+    solver.observer = [this, &watch](const IterationInfo& info) {
+      return progress_.tell(info) && watch.goes_on(info.residual, info.target) ? Control::proceed : Control::stop;
     };
     return solver;
   }
@@ -306,13 +412,14 @@ class Climb {
     std::span<T> x;
   };
 
-  /// Estimates the error of an x that met the tolerance, and repairs it. \returns the relative error
-  [[nodiscard]] double judge(RungReport& rung, const Solved& solved, SolveReport& report) {
+  /// Estimates the error of an x that met the tolerance, and repairs it. \param may_screen by its iterations, which
+  /// began at the caller's guess \returns the relative error
+  [[nodiscard]] double judge(RungReport& rung, const Solved& solved, SolveReport& report, bool may_screen) {
     if (options_.gate == ErrorGate::off) return 0.0;
     const RungMethod method = rung.plan.method;
     const detail::ErrorScreen screen = look_at(solved, report);
     const bool is_clear = method == RungMethod::cg ? screen.cleared() : screen.estimate() <= cleared_without_theory;
-    if (is_clear && report.iterations > 0) {
+    if (may_screen && is_clear && report.iterations > 0) {
       rung.error = ErrorEstimate{.relative_error = screen.estimate(), .is_known = true, .is_screened = true};
       return rung.error->relative_error;
     }
@@ -390,7 +497,7 @@ class Climb {
   Array<T> guess_;
   std::shared_ptr<FusedOperator<T>> factors_;  ///< of the latest rung
   std::vector<std::string> tried_;
-  double first_residual_ = 0.0;
+  std::vector<LeftRung> left_;
   bool has_begun_ = false;
   bool permuted_ = false;
   bool indefinite_ = false;

@@ -13,10 +13,7 @@ std::string outcome_of(const RungReport& rung, const SolveReport& report, const 
     return rung.error->is_known ? "met the tolerance, but x has few right digits"
                                 : "met the tolerance, but the error of x is not known";
   }
-  if (!events.jacobi_left.empty()) return events.jacobi_left;
-  if (report.status == Status::interrupted && !events.stopped_by_user) {
-    return fmt::format("left after {} iterations: the residual did not fall to a tenth", report.iterations);
-  }
+  if (!events.left.empty()) return events.left;
   if (events.is_backward_stable) return "backward stable: the tolerance is unattainable in this precision";
   return fmt::format("{}: {}", to_string(report.status), report.reason);
 }

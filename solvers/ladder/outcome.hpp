@@ -29,8 +29,7 @@ struct LadderQuality {
 
 /// What happened while a rung ran.
 struct RungEvents {
-  const std::string& jacobi_left;  ///< why JacobiWatch left; empty where it did not
-  bool stopped_by_user = false;
+  const std::string& left;  ///< why RungWatch left; empty where it did not
   bool is_backward_stable = false;
 };
 

@@ -1,12 +1,15 @@
 /// The order of the rungs of the ladder, from what is known of a matrix.
 #include "solvers/ladder/costs.hpp"
 
+#include "core/interruption.hpp"
+#include "tessera/error.hpp"
 #include "tessera/ladder.hpp"
 #include "tessera/matching.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace tessera {
@@ -66,12 +69,29 @@ void add_positive_definite(const LadderFacts& facts, std::vector<RungPlan>& rung
   rungs.push_back(factor_rung(RungMethod::cg, factors, 200, "a finer factor, ordered for less fill"));
 }
 
-void add_general(const LadderFacts& facts, std::vector<RungPlan>& rungs) {
-  const bool spd = facts.symmetric && facts.definite_diagonal;
-  if (!spd && facts.m_matrix_like && facts.rows >= least_rows_for_nonsymmetric_amg) {
+/// ILU(0) costs a few products to set up.
+[[nodiscard]] RungPlan ilu0_rung() {
+  IncompleteFactorOptions factors;
+  factors.kind = FactorKind::ilu0;
+  return factor_rung(RungMethod::bicgstab, factors, 200, "full diagonal; factors on the pattern of A cost little");
+}
+
+/// Before incomplete factors with pivoting, for a matrix that cannot be positive definite.
+void add_before_pivoting(const LadderFacts& facts, std::vector<RungPlan>& rungs) {
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  const RungPlan ilu0 = ilu0_rung();
+  const bool direct_first =
+      facts.direct && detail::direct_ms(*facts.direct) <= detail::price_ms(ilu0, facts, unknown, Device{});
+  if (direct_first) add_cheap_direct(facts, rungs);
+  if (facts.full_diagonal) rungs.push_back(ilu0);
+  if (facts.m_matrix_like && facts.rows >= least_rows_for_nonsymmetric_amg) {
     rungs.push_back({RungMethod::bicgstab, RungPrecond::amg, {}, 200, "large, dominant positive diagonal"});
   }
-  if (!spd) add_cheap_direct(facts, rungs);
+  if (!direct_first) add_cheap_direct(facts, rungs);
+}
+
+void add_general(const LadderFacts& facts, std::vector<RungPlan>& rungs) {
+  if (!facts.symmetric || !facts.definite_diagonal) add_before_pivoting(facts, rungs);
   IncompleteFactorOptions factors = thresholds(FactorKind::ilutp, 1e-4, 50);
   rungs.push_back(factor_rung(RungMethod::gmres, factors, 100, "matched and scaled, with pivoting"));
   rungs.push_back(factor_rung(RungMethod::idr, factors, 200, "the same factors, another method"));
@@ -174,7 +194,11 @@ LadderFacts ladder_facts(const MatrixStatistics& statistics, const CsrView<T>* m
   facts.structural_rank = facts.full_diagonal ? facts.rows : maximum_matching(*matrix).cardinality;
   facts.duplicate_rows = duplicate_rows(*matrix);
   if (predict && statistics.not_finite == 0 && !facts.is_singular() && facts.rows <= most_rows_to_predict) {
-    facts.direct = predict_direct(*matrix);
+    try {
+      facts.direct = predict_direct(*matrix);
+    } catch (const BudgetExceeded&) {
+      if (!detail::is_wanted()) throw;  // else direct factors are out of reach
+    }
   }
   return facts;
 }

@@ -26,6 +26,8 @@ class LadderProgress {
 
   /// Tells the caller's observer, which hears of iteration 0 once. \returns whether it wants to go on
   [[nodiscard]] bool tell(IterationInfo info);
+  /// Outside an iteration, where the observer is not asked.
+  void stop_by_user() noexcept { stopped_by_user_ = true; }
   [[nodiscard]] bool stopped_by_user() const noexcept { return stopped_by_user_; }
   /// Why the observer stopped the solve; empty where it did not.
   [[nodiscard]] std::string stop_words() const;

@@ -65,8 +65,9 @@ TEST_F(StatisticsCuda, SymmetriesAndDominance) {
   expect_values_of_host(gpu(), poisson2d<double>(13, 11));
   expect_values_of_host(gpu(), from_dense<double>({{0, 2, 0}, {-2, 0, -1}, {0, 1, 0}}, 3));
   expect_values_of_host(gpu(), from_dense<double>({{1, 2, 0}, {2, 0, -1}, {0, 1, 0}}, 3));
-  // 0.1 + 0.2 + 0.3 in this order, not in another, is above 0.6: the row is not dominant.
-  const Csr<double> ordered = from_dense<double>({{0.6, 0.1, 0.2, 0.3}, {1, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}, 4);
+  // 0.1 + 0.2 + 0.3 in this order, not in another, is above 0.6 by rounding alone; 0.6 (1 - 1e-14) is not.
+  const Csr<double> ordered =
+      from_dense<double>({{0.6, 0.1, 0.2, 0.3}, {1, 1, 0, 0}, {0.1, 0.2, 0.6 * (1 - 1e-14), 0.3}, {0, 0, 0, 1}}, 4);
   EXPECT_EQ(statistics(ordered.view()).weakly_dominant_rows, 3);
   expect_values_of_host(gpu(), ordered);
 }

@@ -161,6 +161,17 @@ TEST(Statistics, FullDiagonal) {
   EXPECT_EQ(s.weakly_dominant_rows, 2);
 }
 
+/// Assembled diagonals are sums that were rounded.
+TEST(Statistics, DominanceAllowsForRounding) {
+  const auto rounded = from_dense<double>({{0.6, 0.1, 0.2, 0.3}, {1, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}, 4);
+  EXPECT_EQ(statistics(rounded.view()).weakly_dominant_rows, 4) << "0.1 + 0.2 + 0.3 > 0.6 by rounding";
+  const auto less =
+      from_dense<double>({{0.6 * (1 - 1e-14), 0.1, 0.2, 0.3}, {1, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}, 4);
+  EXPECT_EQ(statistics(less.view()).weakly_dominant_rows, 3);
+  const auto single = from_dense<float>({{0.6F * (1 - 1e-5F), 0.3F, 0.3F}, {0, 1, 0}, {0, 0, 1}}, 3);
+  EXPECT_EQ(statistics(single.view()).weakly_dominant_rows, 2) << "two entries in fp32: far more than rounding";
+}
+
 TEST(Statistics, DiagonalOfRectangularMatrices) {
   const auto tall = from_dense<double>({{1, 0}, {0, 1}, {5, 5}, {0, 0}}, 2);
   const MatrixStatistics s = statistics(tall.view());

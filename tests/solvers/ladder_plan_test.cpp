@@ -1,6 +1,6 @@
-/// The order of the rungs, their names, the cost models, and how long the ladder stays with Jacobi.
+/// The order of the rungs, their names, the cost models, and how long the ladder stays with a rung.
 #include "solvers/ladder/costs.hpp"
-#include "solvers/ladder/jacobi_watch.hpp"
+#include "solvers/ladder/rung_watch.hpp"
 
 #include "tessera/generators.hpp"
 #include "tessera/ladder.hpp"
@@ -63,6 +63,9 @@ TEST(ProjectedIterations, WhatDoesNotFallNeverEnds) {
   return prediction;
 }
 
+constexpr double iteration_cost = 0.5;
+constexpr double asking = 60.0;
+
 /// Iterations that a watch lets a residual q^k run, at most `most`.
 struct Watched {
   int iterations = 0;
@@ -70,64 +73,87 @@ struct Watched {
   std::string reason;
 };
 
-[[nodiscard]] Watched watch(const LadderFacts& facts, double q, double price, int most) {
+[[nodiscard]] Watched watch(double q, double price, int most, detail::WatchRules rules = {}) {
   Watched result;
-  detail::JacobiWatch jacobi(facts, RungMethod::cg, Device{}, true, [&] {
+  rules.iteration_ms = iteration_cost;
+  rules.alternative = [&](double) {
     ++result.asked;
-    return price;
-  });
+    return detail::Alternative{price, "the next rung promises to cost less"};
+  };
+  detail::RungWatch rung(rules);
   const double target = 1e-8;
   for (double residual = 1.0; result.iterations < most; residual *= q) {
-    if (!jacobi.goes_on(residual, target) || residual <= target) break;
+    if (!rung.goes_on(residual, target) || residual <= target) break;
     ++result.iterations;
   }
-  result.reason = jacobi.reason();
+  result.reason = rung.reason();
   return result;
 }
 
-TEST(JacobiWatch, StaysWhereConvergenceIsNear) {
-  const Watched seen = watch(facts_of(1000, false), 0.5, 0.0, 1000);
+TEST(RungWatch, StaysWhereConvergenceIsNear) {
+  const Watched seen = watch(0.5, 0.0, 1000, {.asking_ms = asking});
   EXPECT_EQ(seen.iterations, 27) << "log(1e-8) / log(0.5), whatever the price";
   EXPECT_EQ(seen.asked, 0);
   EXPECT_TRUE(seen.reason.empty());
 }
 
-TEST(JacobiWatch, LeavesWhatDoesNotConvergeOnceItHasCostAThirdOfTheAnalysis) {
-  const LadderFacts facts = facts_of(1000, false);
-  const Watched seen = watch(facts, 1.0, 5.0, 100000);
-  const double cost = detail::iteration_ms(facts, RungMethod::cg, Device{});
+TEST(RungWatch, LeavesAfterAThirdOfTheCostOfAskingWhereNothingFalls) {
+  const Watched seen = watch(1.0, 5.0, 100000, {.asking_ms = asking});
   EXPECT_EQ(seen.asked, 1);
-  EXPECT_FALSE(seen.reason.empty());
-  EXPECT_GE(seen.iterations * cost, detail::analysis_ms(facts) / 3 - 16 * cost);
-  EXPECT_LE(seen.iterations * cost, detail::analysis_ms(facts) / 3 + 17 * cost);
+  EXPECT_EQ(seen.reason, "left after 48 iterations: very many would be needed, the next rung promises to cost less");
+  EXPECT_GE(seen.iterations * iteration_cost, asking / 3);
+  EXPECT_LE(seen.iterations * iteration_cost, asking / 3 + 16 * iteration_cost);
+  EXPECT_EQ(watch(1.0, 5.0, 1000, {.first_look = 40}).iterations, 48) << "looked at every 16 iterations";
 }
 
-TEST(JacobiWatch, StaysForEverWhereThereIsNothingElse) {
-  EXPECT_EQ(watch(facts_of(1000, false), 1.0, never, 5000).iterations, 5000);
+TEST(RungWatch, StaysForEverWhereThereIsNothingElse) {
+  EXPECT_EQ(watch(1.0, never, 5000, {.asking_ms = asking}).iterations, 5000);
 }
 
-TEST(JacobiWatch, APromiseThatIsNotKeptEndsAtAMultipleOfThePrice) {
-  const LadderFacts facts = facts_of(1000, false);
-  detail::JacobiWatch jacobi(facts, RungMethod::cg, Device{}, true, [] { return 100.0; });
+TEST(RungWatch, SpendsPartOfThePriceFirst) {
+  const Watched seen = watch(1.0, 90.0, 1000, {.least_rent = 1.0 / 3.0});
+  EXPECT_EQ(seen.iterations, 64) << "30 ms are 60 iterations";
+}
+
+TEST(RungWatch, APromiseThatIsNotKeptEndsAtAMultipleOfThePrice) {
+  detail::WatchRules rules{.iteration_ms = iteration_cost, .asking_ms = asking};
+  rules.alternative = [](double) { return detail::Alternative{100.0, "x"}; };
+  detail::RungWatch rung(rules);
   // Falls fast enough to promise an end within the price, but the target moves away as well.
   double residual = 1.0;
   int iterations = 0;
-  while (iterations < 1'000'000 && jacobi.goes_on(residual, residual * 1e-2)) {
+  while (iterations < 1'000'000 && rung.goes_on(residual, residual * 0.9)) {
     residual *= 0.999;
     ++iterations;
   }
-  const double cost = detail::iteration_ms(facts, RungMethod::cg, Device{});
-  EXPECT_LE(iterations * cost, detail::analysis_ms(facts) + 3 * 100.0 + 17 * cost);
-  EXPECT_FALSE(jacobi.reason().empty());
+  EXPECT_LE(iterations * iteration_cost, asking + 3 * 100.0 + 17 * iteration_cost);
+  EXPECT_GE(iterations * iteration_cost, 300.0);
+  EXPECT_FALSE(rung.reason().empty());
 }
 
-TEST(JacobiWatch, WeighsMultigridForLargeDefiniteSystems) {
-  const LadderFacts facts = facts_of(1'000'000, true);
-  EXPECT_EQ(watch(facts, 0.9, 0.0, 1000).iterations, 175) << "below the break-even of 200";
-  const Watched slow = watch(facts, 0.99, 0.0, 10000);
-  EXPECT_LE(slow.iterations, 48);
-  EXPECT_EQ(slow.asked, 0) << "multigrid is next, and needs no analysis";
-  EXPECT_NE(slow.reason.find("amg pays above 200"), std::string::npos) << slow.reason;
+TEST(RungWatch, LeavesWhatHasNotFallenToATenth) {
+  const detail::WatchRules rules{.must_fall_early = true};
+  EXPECT_EQ(watch(0.95, never, 1000, rules).reason, "left after 30 iterations: the residual did not fall to a tenth");
+  EXPECT_TRUE(watch(0.92, never, 1000, rules).reason.empty()) << "0.92^30 = 0.08";
+}
+
+TEST(RungWatch, ALimitIsPassedWhereTheEndIsNear) {
+  // 184 iterations at 0.9, 1833 at 0.99.
+  EXPECT_TRUE(watch(0.9, never, 10000, {.soft_limit = 100}).reason.empty());
+  EXPECT_EQ(watch(0.99, never, 10000, {.soft_limit = 100}).iterations, 100);
+  EXPECT_EQ(watch(0.99, never, 10000, {.soft_limit = 100, .limits_more = never}).iterations, 1833)
+      << "the residual halves between two limits";
+  EXPECT_EQ(watch(0.999, never, 10000, {.soft_limit = 100, .limits_more = never}).iterations, 200) << "it does not";
+}
+
+TEST(Costs, OfRungsKnowTheirFactors) {
+  const LadderFacts facts = facts_of(1000, false);
+  RungReport rung;
+  rung.plan.method = RungMethod::bicgstab;
+  const double jacobi = detail::iteration_ms(rung, facts, Device{});
+  EXPECT_EQ(jacobi, detail::iteration_ms(facts, RungMethod::bicgstab, Device{}));
+  rung.factors.emplace().fill = 3.0;
+  EXPECT_DOUBLE_EQ(detail::iteration_ms(rung, facts, Device{}), 4 * jacobi);
 }
 
 [[nodiscard]] std::vector<std::string> commands(const std::vector<RungPlan>& rungs) {
@@ -160,7 +186,7 @@ TEST(PlanLadder, DirectFactorsStandFirstWhereTheyAreCheapAndLastWhereTheyAreAffo
   facts.full_diagonal = false;
   facts.direct = prediction_of(100'000, 1e6);
   EXPECT_EQ(commands(plan_ladder(facts)).front(), "-m direct");
-  facts.direct = prediction_of(20'000'000, 1e9);
+  facts.direct = prediction_of(20'000'000, 1e10);
   const std::vector<std::string> last = commands(plan_ladder(facts));
   EXPECT_EQ(last[last.size() - 2], "-m direct");
   EXPECT_EQ(last.back(), "-m gmres -p none");
@@ -169,6 +195,33 @@ TEST(PlanLadder, DirectFactorsStandFirstWhereTheyAreCheapAndLastWhereTheyAreAffo
   EXPECT_EQ(std::count(without.begin(), without.end(), "-m direct"), 0);
   facts.direct.reset();
   EXPECT_EQ(commands(plan_ladder(facts)), without);
+}
+
+TEST(PlanLadder, Ilu0StandsBeforePivotingAndAfterWhatIsCheaper) {
+  LadderFacts facts = facts_of(50'000, false);
+  EXPECT_EQ(commands(plan_ladder(facts))[1], "-m bicgstab -p ilu0");
+  facts.direct = prediction_of(4'000'000, 1e8);
+  EXPECT_EQ(commands(plan_ladder(facts))[1], "-m bicgstab -p ilu0");
+  EXPECT_EQ(commands(plan_ladder(facts))[2], "-m direct");
+  facts.direct = prediction_of(200'000, 1e6);
+  EXPECT_EQ(commands(plan_ladder(facts))[1], "-m direct");
+  EXPECT_EQ(commands(plan_ladder(facts))[2], "-m bicgstab -p ilu0");
+  facts.full_diagonal = false;
+  const std::vector<std::string> without = commands(plan_ladder(facts));
+  EXPECT_EQ(std::count(without.begin(), without.end(), "-m bicgstab -p ilu0"), 0);
+  facts = facts_of(200'000, false);
+  facts.m_matrix_like = true;
+  EXPECT_EQ(commands(plan_ladder(facts))[2], "-m bicgstab -p amg");
+}
+
+/// 425 ms predicted for direct factors, which a limit on entries refused, against seconds of incomplete ones.
+TEST(PlanLadder, DirectFactorsHaveAPriceInPlaceOfALimit) {
+  LadderFacts facts = facts_of(160'000, false);
+  facts.nnz = 800'000;
+  facts.symmetric = true;
+  facts.full_diagonal = false;
+  facts.direct = prediction_of(10'800'000, 1e9);
+  EXPECT_EQ(commands(plan_ladder(facts)).front(), "-m direct");
 }
 
 TEST(PlanLadder, ASingularMatrixIsNotFactorized) {

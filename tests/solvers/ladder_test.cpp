@@ -1,6 +1,9 @@
 /// solve(): every ending is honest, every rung is taken where it should be, and what Jacobi solves stays with Jacobi.
 #include "tessera/ladder.hpp"
+
+#include "core/interruption.hpp"
 #include "tessera/error.hpp"
+#include "tessera/generators.hpp"
 #include "tests/solvers/systems.hpp"
 #include "tests/support/eigen_bridge.hpp"
 
@@ -38,6 +41,16 @@ template <class T>
 template <class T>
 [[nodiscard]] std::vector<T> image_of_random(const Csr<T>& a, std::uint64_t seed = 5) {
   return product(a.view(), random_values<T>(static_cast<std::size_t>(a.rows()), seed));
+}
+
+/// Five points less 0.6² on a grid: symmetric, with a positive diagonal, and indefinite (Helmholtz' equation).
+[[nodiscard]] Csr<double> indefinite_grid(index_t side) {
+  Csr<double> a = poisson2d<double>(side, side);
+  std::vector<double> values(a.view().values.begin(), a.view().values.end());
+  for (double& value : values) value = value > 0.0 ? value - 0.36 : value;
+  const CsrView<double> view = a.view();
+  return make_csr<double>(view.rows, view.cols, {view.row_offsets.begin(), view.row_offsets.end()},
+                          {view.columns.begin(), view.columns.end()}, values);
 }
 
 [[nodiscard]] const RungReport& winner(const LadderReport& ladder) { return ladder.rungs.at(ladder.rung); }
@@ -272,6 +285,44 @@ TEST(Ladder, JacobiIsNotLeftForWhatDoesNotFitIntoMemory) {
   ASSERT_EQ(limited.ladder.rungs.size(), 1U) << limited.ladder.rungs[1].outcome;
   EXPECT_EQ(winner(limited.ladder).plan.command_options(), "-m cg -p jacobi");
   EXPECT_FALSE(limited.ladder.facts.structural_rank) << "nor is it analysed";
+}
+
+/// Symmetric and indefinite: after one useless incomplete factor, direct factors, not another incomplete one.
+TEST(Ladder, UselessFactorsOfAnIndefiniteMatrixAreNotTriedAgain) {
+  const auto a = indefinite_grid(60);
+  LadderFacts facts = ladder_facts<double>(statistics(a.view()));
+  facts.direct.reset();
+  const auto x = random_values<double>(static_cast<std::size_t>(a.rows()), 3);
+  const auto result = climb(a, product(a.view(), x));
+  EXPECT_TRUE(result.ladder.report.converged()) << result.ladder.report.reason;
+  int incomplete = 0;
+  for (const RungReport& rung : result.ladder.rungs) {
+    if (rung.plan.precond == RungPrecond::incomplete_factors && !rung.set_up) ++incomplete;
+  }
+  EXPECT_LE(incomplete, 1);
+  EXPECT_LE(distance(result.x, x), 1e-6);
+}
+
+/// The caller's scope, as that of the command, ends analyses and set-up, which ask no observer.
+TEST(Ladder, ACallerThatWantsNoMoreEndsItBetweenIterations) {
+  const auto a = indefinite_grid(200);
+  const auto b = image_of_random(a);
+  int asks = 0;
+  LadderOptions options;
+  options.solver.stop_cause = [] { return std::string("interrupted by SIGTERM"); };
+  const detail::InterruptionScope scope(std::numeric_limits<double>::infinity(), [&] { return ++asks < 3; });
+  const auto result = climb(a, b, options);
+  EXPECT_EQ(result.ladder.report.status, Status::interrupted);
+  EXPECT_TRUE(result.ladder.report.reason.starts_with("interrupted by SIGTERM")) << result.ladder.report.reason;
+  for (const double value : result.x) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(Ladder, ALimitOfTimeEndsAnalysesAndSetUp) {
+  const auto a = indefinite_grid(300);
+  LadderOptions options;
+  options.solver.time_limit_seconds = 0.05;
+  const auto result = climb(a, image_of_random(a), options);
+  EXPECT_EQ(result.ladder.report.status, Status::time_limit) << result.ladder.report.reason;
 }
 
 /// Factors come next here: none are made.
