@@ -54,10 +54,9 @@ struct KnownGrowth {
   std::string_view operation;
   std::string_view reason;
 };
-constexpr std::array<KnownGrowth, 23> known_growth{{
+constexpr std::array<KnownGrowth, 19> known_growth{{
     {"star", "ilu0", "the full row is a pivot of all rows below it"},
     {"star", "bjacobi", "as ilu0, in a block of n/8 rows"},
-    {"hubs", "matching", "searches for augmenting paths pass the hubs"},
     {"hubs", "ilu0", "each hub is a pivot of n/10 rows, with n/10 entries"},
     {"hubs", "ilut", "matching"},
     {"hubs", "ilutp", "matching"},
@@ -66,17 +65,14 @@ constexpr std::array<KnownGrowth, 23> known_growth{{
     {"hubs", "ladder", "matching and COLAMD do not watch the clock"},
     {"powerlaw", "amg", "the second level is nearly full"},
     {"powerlaw", "advice", "AMD"},
-    {"random", "matching", "searches for augmenting paths reach a part of the graph that grows with it"},
     {"random", "ilut", "rows meet more candidates than they keep, the more the larger the matrix"},
     {"random", "ilutp", "as ilut"},
     {"random", "advice", "matching"},
     {"random", "ladder", "matching and set-up of factors do not watch the clock of the solve"},
-    {"triangular", "matching", "as random"},
     {"triangular", "ilut", "matching and AMD"},
     {"triangular", "ilutp", "matching and AMD"},
     {"triangular", "advice", "matching of the transpose, which takes longer than that of the rows"},
     {"triangular", "ladder", "as random"},
-    {"kkt", "matching", "as random"},
     {"kkt", "ilutp", "matching"},
 }};
 

@@ -3,6 +3,7 @@
 /// Comput. 2(4), 1973): in every phase, as many shortest augmenting paths as do not touch each other.
 #pragma once
 
+#include "core/interruption.hpp"
 #include "tessera/matching.hpp"
 
 #include <cstddef>
@@ -74,6 +75,7 @@ class HopcroftKarp {
       offset_t k = offsets_[at(i)];
       while (k < offsets_[at(i) + 1] && !(row_of_entry(k) < 0 && is_edge_(i, k))) ++k;
       matching_.work.entries += k - offsets_[at(i)] + 1;
+      interruption_point(k - offsets_[at(i)] + 1);
       if (k < offsets_[at(i) + 1]) {
         match(i, k);
         ++matching_.cardinality;
@@ -92,6 +94,7 @@ class HopcroftKarp {
     for (std::size_t begin = 0; begin < queue_.size(); ++begin) {
       const index_t i = queue_[begin];
       matching_.work.entries += offsets_[at(i) + 1] - offsets_[at(i)];
+      interruption_point(offsets_[at(i) + 1] - offsets_[at(i)]);
       for (offset_t k = offsets_[at(i)]; k < offsets_[at(i) + 1]; ++k) {
         const index_t other = row_of_entry(k);
         if ((other >= 0 && level_[at(other)] != none) || !is_edge_(i, k)) continue;
@@ -117,7 +120,12 @@ class HopcroftKarp {
 
   void augment() {
     MatchingWork work;  // of this phase: in registers
-    std::erase_if(free_rows_, [&](index_t root) { return augment_from(root, work); });
+    std::erase_if(free_rows_, [&](index_t root) {
+      const std::int64_t before = work.entries;
+      const bool is_found = augment_from(root, work);
+      interruption_point(work.entries - before + 1);
+      return is_found;
+    });
     matching_.work.searches += work.searches;
     matching_.work.entries += work.entries;
   }
@@ -168,13 +176,19 @@ class HopcroftKarp {
 template <class T>
 [[nodiscard]] Matching maximum_matching(const CsrView<T>& matrix, MatchingWork& work);
 
-/// maximum_product_matching(), and its work without the heaps. \param work is set; throws as that
+/// Entries that the searches of maximum_product_matching() may read.
+[[nodiscard]] constexpr std::int64_t search_budget(offset_t nnz) { return 10 * nnz + 500'000; }
+
+/// maximum_product_matching(), and its work without the heaps.
+/// \param budget entries that searches may read, as search_budget(). The last one may exceed it by nnz
+/// \param work is set; throws as that
 template <class T>
-[[nodiscard]] ProductMatching maximum_product_matching(const CsrView<T>& matrix, MatchingWork& work);
+[[nodiscard]] ProductMatching maximum_product_matching(const CsrView<T>& matrix, std::int64_t budget,
+                                                       MatchingWork& work);
 
 extern template Matching maximum_matching(const CsrView<float>&, MatchingWork&);
 extern template Matching maximum_matching(const CsrView<double>&, MatchingWork&);
-extern template ProductMatching maximum_product_matching(const CsrView<float>&, MatchingWork&);
-extern template ProductMatching maximum_product_matching(const CsrView<double>&, MatchingWork&);
+extern template ProductMatching maximum_product_matching(const CsrView<float>&, std::int64_t, MatchingWork&);
+extern template ProductMatching maximum_product_matching(const CsrView<double>&, std::int64_t, MatchingWork&);
 
 }  // namespace tessera::detail

@@ -4,6 +4,7 @@
 /// is none. On forests this start is a maximum matching.
 #pragma once
 
+#include "core/interruption.hpp"
 #include "preprocess/bipartite_matching.hpp"
 #include "tessera/types.hpp"
 
@@ -15,11 +16,19 @@
 
 namespace tessera::detail {
 
+/// Pairs of a row and a column of which one has no other neighbour, once earlier pairs are taken away: every perfect
+/// matching holds all of them.
+struct ForcedPairs {
+  EntryMatching matching;
+  std::vector<index_t> order;  ///< rows, in the order of their pairs
+  bool has_isolated = false;   ///< a row or column was left without a neighbour: no matching is perfect
+};
+
 /// \tparam IsEdge is_edge(row, entry): whether the stored entry counts
 template <class IsEdge>
 class KarpSipser {
  public:
-  /// O(nnz + rows + cols), 4 bytes per entry and 12 per row and column.
+  /// O(nnz + rows + cols), 4 bytes per entry, 16 per row and 12 per column.
   KarpSipser(std::span<const offset_t> offsets, std::span<const index_t> columns, IsEdge is_edge, index_t cols)
       : offsets_(offsets),
         columns_(columns),
@@ -32,15 +41,26 @@ class KarpSipser {
 
   /// O(nnz + rows + cols). Call it once.
   [[nodiscard]] EntryMatching run() {
-    for (index_t i = 0; i < rows(); ++i) note_row(i);
-    for (index_t j = 0; j < cols(); ++j) note_column(j);
-    match_single_neighbours();
+    match_forced();
     for (index_t i = 0; i < rows(); ++i) {
       if (matching_.entry_of_row[at(i)] >= 0 || row_degree_[at(i)] == 0) continue;
       match(i, free_entry_of(i));
       match_single_neighbours();
     }
     return std::move(matching_);
+  }
+
+  /// Pairs alone of which one had no other neighbour left. Call this or run(), once.
+  [[nodiscard]] ForcedPairs run_forced() {
+    match_forced();
+    bool has_isolated = false;
+    for (index_t i = 0; i < rows(); ++i) {
+      has_isolated = has_isolated || (matching_.entry_of_row[at(i)] < 0 && row_degree_[at(i)] == 0);
+    }
+    for (index_t j = 0; j < cols(); ++j) {
+      has_isolated = has_isolated || (matching_.row_of_column[at(j)] < 0 && column_degree(j) == 0);
+    }
+    return {std::move(matching_), std::move(order_), has_isolated};
   }
 
  private:
@@ -71,6 +91,7 @@ class KarpSipser {
       for (offset_t k = offsets_[at(i)]; k < offsets_[at(i) + 1]; ++k) {
         if (is_edge_(i, k)) function(i, k);
       }
+      interruption_point(offsets_[at(i) + 1] - offsets_[at(i)]);
     }
   }
 
@@ -79,6 +100,12 @@ class KarpSipser {
   }
   void note_column(index_t j) {
     if (column_degree(j) == 1) single_columns_.push_back(j);
+  }
+
+  void match_forced() {
+    for (index_t i = 0; i < rows(); ++i) note_row(i);
+    for (index_t j = 0; j < cols(); ++j) note_column(j);
+    match_single_neighbours();
   }
 
   void match_single_neighbours() {
@@ -129,8 +156,11 @@ class KarpSipser {
     matching_.entry_of_row[at(i)] = k;
     matching_.row_of_column[at(j)] = i;
     ++matching_.cardinality;
-    matching_.work.entries +=
+    order_.push_back(i);
+    const offset_t neighbours =
         offsets_[at(i) + 1] - offsets_[at(i)] + column_offsets_[at(j) + 1] - column_offsets_[at(j)];
+    matching_.work.entries += neighbours;
+    interruption_point(neighbours);
     for (offset_t e = offsets_[at(i)]; e < offsets_[at(i) + 1]; ++e) {
       if (!is_edge_(i, e)) continue;
       --column_degree_[at(columns_[at(e)])];
@@ -152,6 +182,7 @@ class KarpSipser {
   std::vector<index_t> rows_of_columns_;  ///< the rows of each column, ascending
   std::vector<index_t> single_rows_;      ///< that had one free neighbour
   std::vector<index_t> single_columns_;
+  std::vector<index_t> order_;  ///< matched rows
 };
 
 }  // namespace tessera::detail

@@ -1,8 +1,12 @@
 /// \file
 /// Matching of maximum product by shortest augmenting paths (I. S. Duff, J. Koster, SIAM J. Matrix Anal. Appl. 22(4),
-/// 2001). Entry a_ij costs c_ij = log max_k |a_kj| - log |a_ij| >= 0; dual variables keep u_i + v_j <= c_ij, with
-/// equality where i and j are matched, so that no other perfect matching costs less.
+/// 2001), searched from all rows at once. Entry a_ij costs c_ij = log max_k |a_kj| - log |a_ij| >= 0; dual variables
+/// keep u_i + v_j <= c_ij, with equality where i and j are matched, so that no other perfect matching costs less.
+///
+/// A search from one row reads a part of the graph that grows with it, and n searches are quadratic. Trees from all
+/// rows left over cost as much as one such search together, and a good part of them ends.
 #include "preprocess/bipartite_matching.hpp"
+#include "preprocess/karp_sipser.hpp"
 #include "preprocess/scaling_limits.hpp"
 #include "tessera/error.hpp"
 #include "tessera/matching.hpp"
@@ -53,7 +57,10 @@ Costs costs_of(const CsrView<T>& a) {
   return costs;
 }
 
-/// Extends a matching of least cost to a perfect one, row by row.
+/// After scaling, rows beyond the budget are matched along entries of at least this magnitude while there are any.
+constexpr double least_fallback = 0.1;
+
+/// Extends a matching of least cost to a perfect one by shortest augmenting paths from all rows at once.
 class ShortestPaths {
  public:
   ShortestPaths(std::span<const offset_t> offsets, std::span<const index_t> columns, const std::vector<double>& costs)
@@ -61,81 +68,160 @@ class ShortestPaths {
         offsets_(offsets),
         columns_(columns),
         costs_(costs),
-        row_dual_(offsets.size() - 1, infinity),
-        column_dual_(offsets.size() - 1) {
-    for (index_t i = 0; i < rows(); ++i) {
-      for (offset_t k = offsets_[at(i)]; k < offsets_[at(i) + 1]; ++k) {
-        row_dual_[at(i)] = std::min(row_dual_[at(i)], costs_[at(k)]);
-      }
-    }
-    // As many as possible along entries of reduced cost 0.
-    HopcroftKarp(
-        offsets_, columns_,
-        [this](index_t i, offset_t k) { return costs_[at(k)] == row_dual_[at(i)] && costs_[at(k)] < infinity; },
-        matching_)
-        .run();
+        row_dual_(offsets.size() - 1),
+        column_(offsets.size() - 1) {
+    match_tight();
   }
 
-  /// Matches the other rows. The structure must have a perfect matching. \param work grows by that of the searches
-  void complete(MatchingWork& work) {
-    distance_.assign(column_dual_.size(), infinity);
-    entry_to_column_.resize(column_dual_.size());
-    parent_row_.resize(column_dual_.size());
-    for (index_t i = 0; i < rows(); ++i) {
-      if (matching_.entry_of_row[at(i)] < 0) augment_from(i, work);
+  /// Matches as many of the other rows as possible. \param budget entries that the searches may read
+  void complete(std::int64_t budget) {
+    std::vector<index_t> forced;
+    if (match_forced(forced)) {
+      match_tight();
+      is_optimal_ = search(matching_.work.entries + budget);
+      if (!is_optimal_) match_up_to(-std::log(least_fallback));
     }
+    match_up_to(std::numeric_limits<double>::max());
+    if (matching_.is_perfect()) find_forced_duals(forced);
   }
 
   [[nodiscard]] const EntryMatching& matching() const noexcept { return matching_; }
+  /// Whether the duals prove that no perfect matching has a larger product.
+  [[nodiscard]] bool is_optimal() const noexcept { return is_optimal_; }
   [[nodiscard]] std::vector<double>& row_dual() noexcept { return row_dual_; }
-  [[nodiscard]] std::vector<double>& column_dual() noexcept { return column_dual_; }
+  [[nodiscard]] double column_dual(index_t j) const { return column_[at(j)].dual; }
 
  private:
+  /// A column, and the end of the path to it: together, since searches reach columns in any order.
+  struct Column {
+    double dual = 0.0;
+    double distance = infinity;  ///< infinite until it is reached
+    offset_t entry = 0;          ///< last on the path
+    index_t parent_row = 0;      ///< row of that entry
+    index_t root = 0;            ///< row that the path begins with
+  };
   using Candidate = std::pair<double, index_t>;  ///< distance, column
 
   [[nodiscard]] index_t rows() const noexcept { return static_cast<index_t>(row_dual_.size()); }
+  [[nodiscard]] offset_t length_of(index_t row) const { return offsets_[at(row) + 1] - offsets_[at(row)]; }
 
-  /// Dijkstra's search in reduced costs from a row to the nearest column left over.
-  void augment_from(index_t root, MatchingWork& work) {
-    ++work.searches;
-    shortest_ = infinity;
-    index_t row = root;
+  /// Infinite for an explicit zero, and in columns that are matched with forced rows.
+  [[nodiscard]] double reduced(index_t row, offset_t k) const {
+    return costs_[at(k)] - row_dual_[at(row)] - column_[at(columns_[at(k)])].dual;
+  }
+
+  void count(offset_t entries) {
+    matching_.work.entries += entries;
+    interruption_point(entries);
+  }
+
+  /// Begins again with the pairs of every perfect matching. Their columns leave the problem by a dual of -infinity.
+  /// \param order is set to their rows \return false, and nothing changes, where no matching is perfect
+  bool match_forced(std::vector<index_t>& order) {
+    const auto is_edge = [this](index_t /*row*/, offset_t k) { return costs_[at(k)] < infinity; };
+    ForcedPairs forced = KarpSipser(offsets_, columns_, is_edge, rows()).run_forced();
+    matching_.work.entries += forced.matching.work.entries;
+    if (forced.has_isolated) return false;
+    forced.matching.work = matching_.work;
+    matching_ = std::move(forced.matching);
+    order = std::move(forced.order);
+    for (const index_t i : order) column_[at(columns_[at(matching_.entry_of_row[at(i)])])].dual = -infinity;
+    return true;
+  }
+
+  /// Raises the duals of rows that are left over, and matches as many as possible along entries of reduced cost 0.
+  void match_tight() {
+    for (index_t i = 0; i < rows(); ++i) {
+      if (matching_.entry_of_row[at(i)] >= 0) continue;
+      double least = infinity;
+      row_dual_[at(i)] = 0.0;
+      for (offset_t k = offsets_[at(i)]; k < offsets_[at(i) + 1]; ++k) least = std::min(least, reduced(i, k));
+      row_dual_[at(i)] = least < infinity ? least : 0.0;
+      interruption_point(length_of(i));
+    }
+    match_up_to(0.0);
+  }
+
+  /// As many as possible along entries of at most this reduced cost.
+  void match_up_to(double largest) {
+    HopcroftKarp(
+        offsets_, columns_, [this, largest](index_t i, offset_t k) { return reduced(i, k) <= largest; }, matching_)
+        .run();
+  }
+
+  /// Ends when all rows are matched or no path is left. \param limit of entries read \return false beyond it
+  [[nodiscard]] bool search(std::int64_t limit) {
+    for (index_t i = 0; i < rows(); ++i) {
+      if (matching_.entry_of_row[at(i)] < 0) free_rows_.push_back(i);
+    }
+    end_.assign(row_dual_.size(), -1);
+    while (!free_rows_.empty()) {
+      if (matching_.work.entries >= limit) return false;
+      grow_trees();
+      if (!augment()) break;
+    }
+    return true;
+  }
+
+  /// Dijkstra's search in reduced costs from all rows left over: a tree from each, which share no row or column, until
+  /// each has a column left over, or none remains. The duals make all edges of the trees tight.
+  void grow_trees() {
+    std::size_t open = free_rows_.size();  // trees without an end
+    std::size_t columns_left = open;
+    for (const index_t i : free_rows_) relax(i, i, 0.0);
     double length = 0.0;
-    for (;;) {
-      work.entries += offsets_[at(row) + 1] - offsets_[at(row)];
-      relax(row, length);
-      const index_t j = take_nearest(length);
+    while (open > 0 && columns_left > 0) {
+      const index_t j = take_nearest();
       if (j < 0) break;
       settled_.push_back(j);
-      length = distance_[at(j)];
-      row = matching_.row_of_column[at(j)];
+      length = column_[at(j)].distance;
+      const index_t root = column_[at(j)].root;
+      const index_t row = matching_.row_of_column[at(j)];
+      if (row >= 0) {
+        relax(row, root, length);
+        continue;
+      }
+      --columns_left;
+      if (end_[at(root)] >= 0) continue;
+      end_[at(root)] = j;
+      --open;
     }
-    match_path(root);
-    update_duals();
-    for (const index_t j : reached_) distance_[at(j)] = infinity;
+    matching_.work.searches += static_cast<std::int64_t>(free_rows_.size());
+    for (const index_t j : settled_) column_[at(j)].dual -= length - column_[at(j)].distance;
+    for (const index_t i : free_rows_) row_dual_[at(i)] += length;
+    for (const index_t j : reached_) column_[at(j)].distance = infinity;
     reached_.clear();
-    settled_.clear();
     heap_.clear();
     nearest_.clear();
+    next_nearest_ = 0;
+  }
+
+  /// Along one path of each tree. \return whether there was one; if not, the matching has maximum cardinality
+  bool augment() {
+    const std::size_t count = std::erase_if(free_rows_, [this](index_t root) {
+      const bool has_path = end_[at(root)] >= 0;
+      if (has_path) match_path(root);
+      return has_path;
+    });
+    for (const index_t j : settled_) {
+      const index_t row = matching_.row_of_column[at(j)];
+      if (row >= 0) row_dual_[at(row)] = costs_[at(matching_.entry_of_row[at(row)])] - column_[at(j)].dual;
+    }
+    settled_.clear();
+    return count > 0;
   }
 
   /// Paths that go on from a row at this distance.
-  void relax(index_t row, double length) {
+  void relax(index_t row, index_t root, double length) {
+    count(length_of(row));
     for (offset_t k = offsets_[at(row)]; k < offsets_[at(row) + 1]; ++k) {
       const index_t j = columns_[at(k)];
+      Column& column = column_[at(j)];
       // Rounding must not make it negative: no distance may fall below those settled.
-      const double reduced = std::max(0.0, costs_[at(k)] - row_dual_[at(row)] - column_dual_[at(j)]);
-      const double through = length + reduced;
-      if (!(through < shortest_ && through < distance_[at(j)])) continue;
-      entry_to_column_[at(j)] = k;
-      parent_row_[at(j)] = row;
-      if (matching_.row_of_column[at(j)] < 0) {
-        shortest_ = through;
-        end_ = j;
-        continue;
-      }
-      if (distance_[at(j)] == infinity) reached_.push_back(j);
-      distance_[at(j)] = through;
+      const double through = length + std::max(0.0, costs_[at(k)] - row_dual_[at(row)] - column.dual);
+      if (!(through < column.distance)) continue;
+      if (column.distance == infinity) reached_.push_back(j);
+      column = {column.dual, through, k, row, root};
       if (through == length) {
         nearest_.push_back(j);
       } else {
@@ -145,29 +231,24 @@ class ShortestPaths {
     }
   }
 
-  /// The nearest column that is not settled, if nearer than the end; else -1. \param length of the last one settled
-  [[nodiscard]] index_t take_nearest(double length) {
-    if (length >= shortest_) return -1;
-    if (!nearest_.empty()) {
-      const index_t j = nearest_.back();
-      nearest_.pop_back();
-      return j;
-    }
+  /// The nearest column that is not settled, or -1. First come, first served among those as near as the last one, so
+  /// that all trees grow.
+  [[nodiscard]] index_t take_nearest() {
+    if (next_nearest_ < nearest_.size()) return nearest_[next_nearest_++];
     while (!heap_.empty()) {
       std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
       const auto [distance, j] = heap_.back();
       heap_.pop_back();
-      if (distance >= shortest_) return -1;
-      if (distance == distance_[at(j)]) return j;  // else it was reached by a shorter path later on
+      if (distance == column_[at(j)].distance) return j;  // else it was reached by a shorter path later on
     }
     return -1;
   }
 
   void match_path(index_t root) {
-    index_t j = end_;
+    index_t j = std::exchange(end_[at(root)], -1);
     for (;;) {
-      const index_t row = parent_row_[at(j)];
-      const offset_t before = std::exchange(matching_.entry_of_row[at(row)], entry_to_column_[at(j)]);
+      const index_t row = column_[at(j)].parent_row;
+      const offset_t before = std::exchange(matching_.entry_of_row[at(row)], column_[at(j)].entry);
       matching_.row_of_column[at(j)] = row;
       if (row == root) break;
       j = columns_[at(before)];
@@ -175,13 +256,32 @@ class ShortestPaths {
     ++matching_.cardinality;
   }
 
-  /// Shifts by what was settled, so that all reduced costs stay >= 0 and those of the matching are 0.
-  void update_duals() {
-    for (const index_t j : settled_) column_dual_[at(j)] -= shortest_ - distance_[at(j)];
-    settled_.push_back(end_);
-    for (const index_t j : settled_) {
-      const index_t row = matching_.row_of_column[at(j)];
-      row_dual_[at(row)] = costs_[at(matching_.entry_of_row[at(row)])] - column_dual_[at(j)];
+  /// Duals of forced pairs, the last one first: the row has entries in columns, or the column in rows, that follow.
+  void find_forced_duals(const std::vector<index_t>& forced) {
+    std::vector<double> most(column_.size(), infinity);  // of the dual of a column, by the rows that follow
+    std::vector<char> is_forced(row_dual_.size());
+    for (const index_t i : forced) is_forced[at(i)] = 1;
+    const auto bound_columns = [&](index_t i) {
+      for (offset_t k = offsets_[at(i)]; k < offsets_[at(i) + 1]; ++k) {
+        double& bound = most[at(columns_[at(k)])];
+        bound = std::min(bound, costs_[at(k)] - row_dual_[at(i)]);
+      }
+      interruption_point(length_of(i));
+    };
+    for (index_t i = 0; i < rows(); ++i) {
+      if (is_forced[at(i)] == 0) bound_columns(i);
+    }
+    for (auto it = forced.rbegin(); it != forced.rend(); ++it) {
+      const index_t i = *it;
+      const offset_t matched = matching_.entry_of_row[at(i)];
+      const auto j = at(columns_[at(matched)]);
+      double& row_dual = row_dual_[at(i)];
+      row_dual = 0.0;
+      double most_row = costs_[at(matched)] - std::min(0.0, most[j]);
+      for (offset_t k = offsets_[at(i)]; k < offsets_[at(i) + 1]; ++k) most_row = std::min(most_row, reduced(i, k));
+      row_dual = most_row;
+      column_[j].dual = costs_[at(matched)] - row_dual;
+      bound_columns(i);
     }
   }
 
@@ -190,18 +290,17 @@ class ShortestPaths {
   std::span<const index_t> columns_;
   const std::vector<double>& costs_;
   std::vector<double> row_dual_;
-  std::vector<double> column_dual_;
+  std::vector<Column> column_;
+  std::vector<index_t> free_rows_;
+  bool is_optimal_ = true;
 
-  // Of one search
-  std::vector<double> distance_;           ///< of matched columns; infinite for one that was not reached
-  std::vector<offset_t> entry_to_column_;  ///< last entry on the path to a column
-  std::vector<index_t> parent_row_;        ///< row of that entry
+  // The trees
+  std::vector<index_t> end_;  ///< nearest column left over of the tree of a root, or -1
   std::vector<index_t> reached_;
   std::vector<index_t> settled_;
-  std::vector<index_t> nearest_;  ///< as near as the last one settled
+  std::vector<index_t> nearest_;  ///< as near as the last one settled when they were reached
+  std::size_t next_nearest_ = 0;  ///< of these, to be taken next
   std::vector<Candidate> heap_;
-  double shortest_ = infinity;  ///< distance of the nearest column left over so far
-  index_t end_ = -1;            ///< that column
 };
 
 /// R t and C / t scale alike: t moves both to one middle, away from over- and underflow.
@@ -251,43 +350,35 @@ double smallest_diagonal(const CsrView<T>& a, const Scaling& scaling) {
 }  // namespace
 
 template <class T>
-ProductMatching detail::maximum_product_matching(const CsrView<T>& matrix, MatchingWork& work) {
+ProductMatching detail::maximum_product_matching(const CsrView<T>& matrix, std::int64_t budget, MatchingWork& work) {
   if (!matrix.is_square()) {
     throw DimensionError(
         fmt::format("a perfect matching needs a square matrix, this one is {} x {}", matrix.rows, matrix.cols));
   }
   const Costs costs = costs_of(matrix);
   ShortestPaths paths(matrix.row_offsets, matrix.columns, costs.entry);
+  if (!paths.matching().is_perfect()) paths.complete(budget);
   work = paths.matching().work;
-  if (!paths.matching().is_perfect()) {
-    EntryMatching largest = paths.matching();
-    HopcroftKarp(
-        matrix.row_offsets, matrix.columns,
-        [&costs](index_t /*row*/, offset_t k) { return costs.entry[at(k)] < infinity; }, largest)
-        .run();
-    work = largest.work;
-    if (!largest.is_perfect()) {
-      const std::vector<double> ones(at(matrix.rows), 1.0);
-      return {largest.with_columns(matrix.columns), {ones, ones}, smallest_diagonal(matrix, {ones, ones})};
-    }
-    paths.complete(work);
-  }
-  std::vector<double> column_log = std::move(paths.column_dual());
-  for (std::size_t j = 0; j < column_log.size(); ++j) column_log[j] -= costs.column_log[j];
   Matching matching = paths.matching().with_columns(matrix.columns);
+  if (!matching.is_perfect()) {
+    const std::vector<double> ones(at(matrix.rows), 1.0);
+    return {std::move(matching), {ones, ones}, smallest_diagonal(matrix, {ones, ones}), false};
+  }
+  std::vector<double> column_log(at(matrix.cols));
+  for (index_t j = 0; j < matrix.cols; ++j) column_log[at(j)] = paths.column_dual(j) - costs.column_log[at(j)];
   Scaling scaling = scaling_of(std::move(paths.row_dual()), std::move(column_log), matching);
   const double smallest = smallest_diagonal(matrix, scaling);
-  return {std::move(matching), std::move(scaling), smallest};
+  return {std::move(matching), std::move(scaling), smallest, paths.is_optimal()};
 }
 
 template <class T>
 ProductMatching maximum_product_matching(const CsrView<T>& matrix) {
   MatchingWork work;
-  return detail::maximum_product_matching(matrix, work);
+  return detail::maximum_product_matching(matrix, search_budget(matrix.nnz()), work);
 }
 
-template ProductMatching detail::maximum_product_matching(const CsrView<float>&, MatchingWork&);
-template ProductMatching detail::maximum_product_matching(const CsrView<double>&, MatchingWork&);
+template ProductMatching detail::maximum_product_matching(const CsrView<float>&, std::int64_t, MatchingWork&);
+template ProductMatching detail::maximum_product_matching(const CsrView<double>&, std::int64_t, MatchingWork&);
 template ProductMatching maximum_product_matching(const CsrView<float>&);
 template ProductMatching maximum_product_matching(const CsrView<double>&);
 

@@ -1,7 +1,9 @@
 // Matchings of large matrices: long augmenting paths, trees, hubs, and matrices of the SuiteSparse collection.
+#include "tessera/error.hpp"
 #include "tessera/matching.hpp"
 #include "tessera/matrix_market.hpp"
 
+#include "core/interruption.hpp"
 #include "preprocess/karp_sipser.hpp"
 #include "tests/preprocess/matching_checks.hpp"
 #include "tests/support/make_csr.hpp"
@@ -11,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <string>
@@ -111,6 +114,18 @@ TEST(Matching, Hubs) {
   const auto arrow = make_csr<double>(n, n, offsets, columns, values);
   EXPECT_TRUE(maximum_matching(arrow.view()).is_perfect());
   expect_optimal(arrow.view(), maximum_product_matching(arrow.view()));
+}
+
+/// A scope is asked every 10 ms, which one matching may not take.
+TEST(Matching, EndsWhereItIsNotWanted) {
+  std::mt19937 random(7);
+  const auto tree = random_tree(100000, 20, random);
+  const auto repeat = [](const auto& match) {
+    const detail::InterruptionScope scope(std::numeric_limits<double>::infinity(), [] { return false; });
+    for (int run = 0; run < 1000; ++run) match();
+  };
+  EXPECT_THROW(repeat([&] { static_cast<void>(maximum_matching(tree.view())); }), BudgetExceeded);
+  EXPECT_THROW(repeat([&] { static_cast<void>(maximum_product_matching(tree.view())); }), BudgetExceeded);
 }
 
 /// Structural ranks, known from another program.

@@ -3,6 +3,7 @@
 #include "tessera/error.hpp"
 #include "tessera/statistics.hpp"
 
+#include "preprocess/bipartite_matching.hpp"
 #include "tests/preprocess/matching_checks.hpp"
 #include "tests/support/make_csr.hpp"
 
@@ -60,6 +61,14 @@ Dense random_dense(std::size_t n, double density, int decades, std::mt19937_64& 
   return dense;
 }
 
+double log_product(const Dense& dense, const Matching& matching) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < dense.size(); ++i) {
+    sum += std::log(std::abs(dense[i][static_cast<std::size_t>(matching.column_of_row[i])]));
+  }
+  return sum;
+}
+
 TEST(ProductMatching, AgainstAllPermutations) {
   std::mt19937_64 random(5);
   int perfect = 0;
@@ -82,14 +91,70 @@ TEST(ProductMatching, AgainstAllPermutations) {
     }
     ++perfect;
     expect_optimal(a.view(), found);
-    double log_product = 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-      log_product += std::log(std::abs(dense[i][static_cast<std::size_t>(found.matching.column_of_row[i])]));
-    }
-    EXPECT_NEAR(log_product, best.log_product, 1e-9);
+    EXPECT_NEAR(log_product(dense, found.matching), best.log_product, 1e-9);
   }
   EXPECT_GT(perfect, 200);
   EXPECT_LT(perfect, 500);
+}
+
+/// Without a search: perfect where one is, scaled entries at most 1, and a product that lacks no more than they say.
+TEST(ProductMatching, BeyondItsBudgetAgainstAllPermutations) {
+  std::mt19937_64 random(15);
+  int suboptimal = 0;
+  int worse = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    const std::size_t n = 3 + random() % 5;
+    const Dense dense = random_dense(n, 0.4 + 0.1 * static_cast<double>(trial % 5), 2 * (trial % 4), random);
+    const BestPermutation best = best_permutation(dense);
+    const auto a = from_dense<double>(dense, static_cast<std::int64_t>(n));
+    SCOPED_TRACE(trial);
+    detail::MatchingWork work;
+    const ProductMatching found = detail::maximum_product_matching(a.view(), 0, work);
+    ASSERT_EQ(found.matching.cardinality, best.cardinality);
+    if (!found.matching.is_perfect()) continue;
+    if (found.is_optimal) {
+      expect_optimal(a.view(), found);
+      continue;
+    }
+    ++suboptimal;
+    expect_feasible(a.view(), found);
+    double slack = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto row = static_cast<index_t>(i);
+      slack -= std::log(scaled_magnitude(a.view(), found, row, found.matching.column_of_row[i]));
+    }
+    const double loss = best.log_product - log_product(dense, found.matching);
+    EXPECT_GE(loss, -1e-9);
+    EXPECT_LE(loss, slack + 1e-9);
+    worse += loss > 1e-9 ? 1 : 0;
+  }
+  EXPECT_GT(suboptimal, 100);
+  EXPECT_GT(worse, 20);
+}
+
+/// Pairs that every perfect matching holds need no search, in any order of rows and columns.
+TEST(ProductMatching, PermutedTrianglesNeedNoSearch) {
+  std::mt19937_64 random(16);
+  std::uniform_real_distribution<double> decades(-12.0, 0.0);
+  for (const std::size_t n : {2U, 10U, 400U}) {
+    std::vector<std::size_t> row(n);
+    std::iota(row.begin(), row.end(), 0U);
+    std::vector<std::size_t> column = row;
+    std::shuffle(row.begin(), row.end(), random);
+    std::shuffle(column.begin(), column.end(), random);
+    Dense dense(n, std::vector<double>(n));
+    for (std::size_t i = 0; i < n; ++i) {
+      dense[row[i]][column[i]] = std::pow(10.0, decades(random));
+      for (int k = 0; k < 3; ++k) dense[row[i]][column[random() % (i + 1)]] = std::pow(10.0, decades(random));
+    }
+    const auto a = from_dense<double>(dense, static_cast<std::int64_t>(n));
+    detail::MatchingWork work;
+    const ProductMatching found = detail::maximum_product_matching(a.view(), 0, work);
+    expect_optimal(a.view(), found, 1e-9);
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(found.matching.column_of_row[row[i]], static_cast<index_t>(column[i]));
+    }
+  }
 }
 
 TEST(MaximumMatching, RectanglesAgainstAllPermutations) {
