@@ -145,11 +145,7 @@ template <class T>
 
   KatzOptions iteration = settings.iteration;
   outcome.tolerance = iteration.tolerance;
-  iteration.observer = [&progress](const IterationInfo& info) {
-    keep_partial_results();
-    progress.update(info);
-    return interrupt_signal() == 0 ? Control::proceed : Control::stop;
-  };
+  iteration.observer = progress.observer();
   iteration.stop_cause = interruption;
   progress.phase("ranking");
   try {
@@ -161,6 +157,7 @@ template <class T>
   } catch (const InvalidMatrix& error) {
     throw InvalidMatrix(fmt::format("{}: {}", problem.name, error.what()));
   }
+  keep_partial_results();
   outcome.memory.plan = outcome.plan.bytes;
   Timings& timings = outcome.report.timings;
   timings.read_ms = problem.read_ms;

@@ -2,6 +2,7 @@
 #include "columns_run.hpp"
 
 #include "ladder_run.hpp"
+#include "solve_limits.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/system.hpp"
@@ -119,6 +120,14 @@ class RightSides {
     }
   }
 
+  /// None of them: their set-up met a limit.
+  void give_up(Method method) {
+    for (std::int64_t j = 0; j < b_.columns(); ++j) {
+      take(j, to_string(method), outcome_.precond.name,
+           report_of_guess<T>(A_, b_.column(j), x_.column(j), options_left()));
+    }
+  }
+
   /// One column by the ladder. \param outcome gets what is said of the rung
   void climb_with(std::int64_t j, RunOutcome& outcome) {
     climb<T>(settings_, A_, b_.column(j), x_.column(j), options_left(), outcome);
@@ -132,16 +141,17 @@ class RightSides {
 
   [[nodiscard]] const SolveReport& report(std::int64_t j) const { return at(j).report; }
 
- private:
-  [[nodiscard]] ColumnOutcome& at(std::int64_t j) const { return outcome_.columns[static_cast<std::size_t>(j)]; }
-  void take(std::int64_t j, const std::string& method, const std::string& precond, SolveReport report) {
-    at(j) = {method, precond, std::move(report)};
-  }
   /// The limit of time is that of the whole run.
   [[nodiscard]] SolverOptions options_left() const {
     SolverOptions result = solver_;
     result.time_limit_seconds = std::max(0.0, solver_.time_limit_seconds - watch_.seconds());
     return result;
+  }
+
+ private:
+  [[nodiscard]] ColumnOutcome& at(std::int64_t j) const { return outcome_.columns[static_cast<std::size_t>(j)]; }
+  void take(std::int64_t j, const std::string& method, const std::string& precond, SolveReport report) {
+    at(j) = {method, precond, std::move(report)};
   }
 
   const RunSettings& settings_;
@@ -209,13 +219,13 @@ double climb_first(RightSides<T>& sides, const RunSettings& settings, const SetU
   }
   const RungReport& rung = outcome.ladder->ladder.rungs[outcome.ladder->ladder.rung];
   const Stopwatch timer;
-  const support::PreparedPrecond<T> M = set_up(*shared);
+  SolverOptions left = sides.options_left();
+  const auto M = set_up(*shared, left);
   const double ms = timer.milliseconds();
   progress.phase(fmt::format("solving columns {} to {} with {}", next + 1, columns, rung.plan.command_options()));
-  const std::int64_t first = next;
-  sides.solve_from(first, method_of(rung.plan.method), M);
+  if (M) sides.solve_from(next, method_of(rung.plan.method), *M);
   for (; next < columns; ++next) {
-    if (!sides.report(next).converged() && goes_on(next)) sides.climb_again(next);
+    if (!M || (!sides.report(next).converged() && goes_on(next))) sides.climb_again(next);
   }
   return ms;
 }
@@ -239,6 +249,7 @@ void conclude(RunOutcome& outcome, double solve_ms, double precond_ms) {
   outcome.precond.name = outcome.columns[worst].precond;
   outcome.report.timings.solve_ms = solve_ms;
   outcome.report.timings.preconditioner_ms = precond_ms;
+  if (outcome.ladder) outcome.ladder->rest_ms = 0.0;  // a part of these
 }
 
 /// Of the worst column, whatever was found out of the others.
@@ -326,11 +337,12 @@ void solve_right_sides(const RunSettings& settings, const SpmvPlan<T>& A, Method
     precond_ms = climb_first<T>(sides, own, set_up, progress, outcome);
   } else {
     progress.phase("setting up the preconditioner");
-    const support::PreparedPrecond<T> M = set_up(settings.precond);
+    SolverOptions left = solver;
+    const auto M = set_up(settings.precond, left);
     precond_ms = watch.milliseconds();
     progress.phase(
         fmt::format("solving {} columns with {} and precond {}", b.columns, outcome.method, outcome.precond.name));
-    sides.solve_from(0, method, M);
+    M ? sides.solve_from(0, method, *M) : sides.give_up(method);
   }
   conclude(outcome, watch.milliseconds() - precond_ms, precond_ms);
   judge_worst<T>(A, b.view(), std::as_const(x).view(), outcome);

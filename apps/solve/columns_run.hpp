@@ -12,6 +12,8 @@
 #include "tessera/spmv.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 
 namespace tessera::cli {
 
@@ -28,9 +30,10 @@ template <class T>
 template <class T>
 [[nodiscard]] MultiVector<T> make_guesses(const RunSettings& settings, const MultiVector<T>& b);
 
-/// What sets up a preconditioner, as the run does it for one right-hand side.
+/// What sets up a preconditioner within the limits, as the run does it for one right-hand side; nothing where one of
+/// them came first. The limit of time becomes what is left of it.
 template <class T>
-using SetUpPrecond = std::function<support::PreparedPrecond<T>(const PrecondSettings&)>;
+using SetUpPrecond = std::function<std::optional<support::PreparedPrecond<T>>(const PrecondSettings&, SolverOptions&)>;
 
 /// Solves A X = B. With a method and a preconditioner that are named, all columns with these. Else the ladder solves
 /// the first column, the rung that solved it all others, and those that it does not solve climb the ladder themselves.

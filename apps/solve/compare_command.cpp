@@ -240,10 +240,7 @@ template <class T>
     comparison.preconds.push_back(precond_request(each, settings.problem, problem.matrix->rows(), settings.machine));
     comparison.preconds.back().held_bytes = outcome.memory.matrix;
   }
-  comparison.stop = [] {
-    keep_partial_results();
-    return interrupt_signal() != 0;
-  };
+  comparison.stop = ends_with_iteration;
   VectorSettings rhs = settings.rhs;
   comparison.solver.stop_cause = comparison.pagerank.stop_cause = interruption;
   compare::Subject<T> subject{problem.matrix, outcome.matrix, problem.name, [&] {
@@ -255,6 +252,7 @@ template <class T>
     subject.order = system.order;
   }
   static_cast<compare::Outcome&>(outcome) = compare::compare_kernels(comparison, subject, candidates);
+  keep_partial_results();
   outcome.memory.vectors = outcome.vector_bytes;
   outcome.memory.plan = outcome.plan_bytes;
   outcome.memory.precond = outcome.precond_bytes;

@@ -1,9 +1,14 @@
 #include "dry_run_precond.hpp"
 
+#include "interrupt.hpp"
+#include "ladder_run.hpp"
+
+#include "core/interruption.hpp"
 #include "support/amg_prediction.hpp"
 #include "support/factor_precond.hpp"
 #include "support/precond.hpp"
 #include "tessera/direct.hpp"
+#include "tessera/error.hpp"
 
 #include <fmt/format.h>
 
@@ -129,7 +134,17 @@ template <class T>
 [[nodiscard]] PrecondForecast direct_forecast(const ForecastMatrix<T>& matrix) {
   constexpr double flops_per_ms = 1e6;
   PrecondForecast result;
-  const DirectPrediction prediction = predict_direct(matrix.matrix->view());
+  DirectPrediction prediction;
+  const double seconds = outlook_seconds(matrix.reading.ms.value_or(0.0) / 1e3);
+  try {
+    const detail::InterruptionScope budget(seconds);
+    prediction = predict_direct(matrix.matrix->view());
+  } catch (const BudgetExceeded&) {
+    stop_if_interrupted();
+    result.is_open = true;
+    result.phase.rests_on = fmt::format("nothing: the prediction of the factors was given up after {:.2g} s", seconds);
+    return result;
+  }
   result.phase.held_bytes = prediction.bytes;
   result.phase.passing_bytes = prediction.bytes;  // room for row exchanges
   result.phase.ms = prediction.ms + prediction.flops / flops_per_ms;

@@ -14,6 +14,7 @@ namespace tessera::cli {
 struct PrecondForecast {
   ForecastPhase phase{"precond", 0, 0, std::nullopt, {}};
   double applied_bytes = 0.0;
+  bool is_open = false;  ///< its prediction was given up
 };
 
 /// That of the settings; of `auto` the one that the matrix takes by itself.

@@ -181,6 +181,7 @@ template <class T>
   // Columns that share a product read the matrix once, those solved one by one in every iteration.
   const auto at_once = static_cast<double>(columns_at_once(settings, method, sizes.rows, columns));
   const double iteration = iteration_bytes(settings, method, sizes, sizeof(T), precond.applied_bytes, at_once);
+  forecast.is_open = precond.is_open;
   forecast.phases.push_back(std::move(precond.phase));
   add_history(settings.output, settings.solver.max_iterations, forecast);
   add_iteration(iteration, machine, forecast);

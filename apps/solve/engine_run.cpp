@@ -199,9 +199,8 @@ ExitCode run_with_petsc(const Options& options, const Invocation& invocation) {
     if (is_first) progress.phase(text);
   };
   request.solver.observer = [&](const IterationInfo& info) {
-    keep_partial_results();
     if (is_first) progress.update(info);
-    return interrupt_signal() == 0 ? Control::proceed : Control::stop;
+    return ends_with_iteration() ? Control::stop : Control::proceed;
   };
   progress.phase(loading_text(settings.problem));
   EngineResult result = engine->solve(request);

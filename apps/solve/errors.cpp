@@ -62,6 +62,8 @@ template <class E>
 }  // namespace
 
 Failure classify(const std::exception& error) {
+  // Long work that was given up for a signal.
+  if (is<BudgetExceeded>(error) && interrupt_signal() != 0) return classify(Interrupted(interrupt_signal()));
   if (const auto* usage = dynamic_cast<const UsageError*>(&error)) {
     return {ExitCode::usage, usage->what(), usage->hint()};
   }

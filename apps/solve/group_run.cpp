@@ -189,11 +189,7 @@ template <class T>
                  ? b
                  : make_vector<T>(settings.x0, on_host, settings.machine, settings.machine.seed + 1, "initial guess");
   SolverOptions solver = settings.solver;
-  solver.observer = [&progress](const IterationInfo& info) {
-    keep_partial_results();
-    progress.update(info);
-    return interrupt_signal() == 0 ? Control::proceed : Control::stop;
-  };
+  solver.observer = progress.observer();
   solver.stop_cause = interruption;
   std::vector<T> x = ordering.gathered(result.x);
   outcome.report = solve_with<T>(settings, a, matrix, ordering.gathered(b), x, solver, progress, outcome);

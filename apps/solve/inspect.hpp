@@ -2,6 +2,7 @@
 /// Results of `solve inspect` and their rendering as text and JSON.
 #pragma once
 
+#include "ladder_run.hpp"
 #include "outcome.hpp"
 #include "predicted_report.hpp"
 #include "report_json.hpp"
@@ -65,7 +66,7 @@ struct InspectOutcome : CommonOutcome {
   std::optional<KernelPredictions> predictions;  ///< of a product on a GPU; nothing on the host
   std::string calibration_note;                  ///< why a file of calibrations was passed over; else empty
   std::optional<AmgOutlook> amg;                 ///< nothing where it does not apply
-  std::optional<LadderFacts> ladder;             ///< nothing where there is nothing to solve
+  std::optional<BudgetedFacts> ladder;           ///< nothing where there is nothing to solve
   Advice advice;
   double read_ms = 0.0;
 };

@@ -217,14 +217,15 @@ template <class T>
   return AmgOutlook{support::predict_amg(m, neighbours, options), tries};
 }
 
-/// What solve() would try.
+/// What solve() would try, found out in as much time as reading and inspecting took. \param seconds of inspecting
 template <class T>
-[[nodiscard]] std::optional<LadderFacts> ladder_outlook(const CsrView<T>& view, const InspectOutcome& outcome) {
+[[nodiscard]] std::optional<BudgetedFacts> ladder_outlook(const CsrView<T>& view, double seconds,
+                                                          const InspectOutcome& outcome) {
   const MatrixStatistics& m = outcome.matrix;
   if (!view.is_square() || m.rows == 0 || looks_like_graph(outcome) || m.not_finite > 0) return std::nullopt;
-  // The order of a large matrix would take seconds.
+  // The order of a large matrix takes memory.
   constexpr offset_t most_entries_to_predict = 5'000'000;
-  return ladder_facts<T>(m, &view, m.nnz <= most_entries_to_predict);
+  return facts_within<T>(outlook_seconds(outcome.read_ms / 1e3 + seconds), m, view, m.nnz <= most_entries_to_predict);
 }
 
 /// Of the kernels whose plans were made, with the bytes of these plans.
@@ -273,7 +274,8 @@ template <class T>
   measure_matrix(settings, problem.matrix->view(), progress, outcome);
   outcome.amg = amg_outlook(problem.matrix->view(), settings.machine.host, outcome);
   progress.phase("predicting factors");
-  outcome.ladder = ladder_outlook(problem.matrix->view(), outcome);
+  outcome.ladder = ladder_outlook(problem.matrix->view(), timer.seconds(), outcome);
+  stop_if_interrupted();
   progress.phase("looking for layouts of fewer bytes");
   outcome.layouts = layout_outlooks(problem.matrix->view(), settings.machine.host, outcome.tiles);
   stop_if_interrupted();

@@ -182,7 +182,8 @@ Json inspect_json(const InspectOutcome& outcome, const Options& options, const I
   json["layouts"] = layouts_json(outcome.layouts);
   json["predictions"] = outcome.predictions ? predictions_json(*outcome.predictions) : Json(nullptr);
   json["amg"] = amg_json(outcome.amg);
-  json["ladder"] = outcome.ladder ? planned_ladder_json(*outcome.ladder) : Json(nullptr);
+  json["ladder"] =
+      outcome.ladder ? planned_ladder_json(outcome.ladder->facts, outcome.ladder->given_up) : Json(nullptr);
   json["advice"] = advice_json(outcome);
   json["result"] = {{"status", "inspected"}, {"exit_code", static_cast<int>(code)}};
   json["timings_ms"] = {{"read", outcome.read_ms}, {"inspect", outcome.inspect_ms}};

@@ -323,7 +323,7 @@ std::string inspect_text(const InspectOutcome& outcome, std::size_t width) {
   text += band_line(outcome) + structure_lines(outcome) + tiles_line(outcome) + row_lines(outcome, width);
   if (outcome.spy) text += spy_text(*outcome.spy, margin);
   text += kernel_lines(outcome) + amg_line(outcome) + advice_lines(outcome);
-  if (outcome.ladder) text += planned_ladder_lines(*outcome.ladder);
+  if (outcome.ladder) text += planned_ladder_lines(outcome.ladder->facts, outcome.ladder->given_up);
   return text + line("time", fmt::format("{} {}, inspect {}", outcome.from_file ? "read" : "generate",
                                          time_text(outcome.read_ms), time_text(outcome.inspect_ms)));
 }

@@ -3,10 +3,14 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <utility>
 
 namespace tessera::cli {
 
@@ -17,6 +21,9 @@ namespace {
 volatile std::sig_atomic_t received = 0;
 volatile std::sig_atomic_t announce = 0;
 volatile std::sig_atomic_t has_partial_results = 0;
+volatile std::sig_atomic_t ticks_to_wait = 0;  ///< of the watchdog, for the end of an iteration
+
+constexpr suseconds_t tick_us = 100'000;
 
 template <std::size_t size>
 void say(const char (&text)[size]) {
@@ -26,9 +33,8 @@ void say(const char (&text)[size]) {
 
 /// Asks for SIGALRM soon, and again and again.
 void start_watchdog() {
-  constexpr suseconds_t first_us = 600'000;
-  constexpr suseconds_t next_us = 200'000;
-  const itimerval timer{{0, next_us}, {0, first_us}};
+  constexpr suseconds_t first_us = 500'000;
+  const itimerval timer{{0, tick_us}, {0, first_us}};
   setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
@@ -43,10 +49,14 @@ extern "C" void on_signal(int number) {
   if (announce != 0) say("\nsolve: stopping after this step; once more to abort\n");
 }
 
-// What the program is in the middle of, a read from a pipe or a product, looks at no flag: without results to save it
-// ends here. Temporaries have no names, so that they end with it (io/atomic_file.hpp).
+// What the program is in the middle of, a read from a pipe or a product, looks at no flag: unless it writes results
+// already, it ends here. Temporaries have no names, so that they end with it (io/atomic_file.hpp).
 extern "C" void on_watchdog(int /*number*/) {
   if (has_partial_results != 0) return;
+  if (ticks_to_wait > 0) {
+    ticks_to_wait = ticks_to_wait - 1;
+    return;
+  }
   if (progress_line_open != 0) say("\n");
   say("solve: error: interrupted, nothing was written\n");
   _exit(128 + static_cast<int>(received));
@@ -73,6 +83,21 @@ void install_interrupt_handlers() {
 }
 
 void keep_partial_results() noexcept { has_partial_results = 1; }
+
+bool ends_with_iteration() noexcept {
+  using Clock = std::chrono::steady_clock;
+  static Clock::time_point latest = Clock::now();
+  static Clock::duration gap{0};
+  const Clock::time_point now = Clock::now();
+  const Clock::duration gap_before = std::exchange(gap, now - std::exchange(latest, now));
+  // Of two gaps the smaller one: between two rungs there is a set-up.
+  const auto wait = 2 * std::min(gap, gap_before);
+  constexpr std::int64_t most_ticks = 1'000'000;
+  ticks_to_wait =
+      static_cast<std::sig_atomic_t>(std::min<std::int64_t>(wait / std::chrono::microseconds(tick_us), most_ticks));
+  if (received != 0) keep_partial_results();
+  return received != 0;
+}
 
 BlockingOutput::BlockingOutput() noexcept : had_partial_results_(has_partial_results) { has_partial_results = 0; }
 

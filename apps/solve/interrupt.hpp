@@ -1,6 +1,6 @@
 /// \file
-/// Ctrl-C, SIGTERM and SIGHUP: the first asks the program to stop and write what it has; a watchdog ends it within a
-/// second where it has nothing; the second ends it at once.
+/// Ctrl-C, SIGTERM and SIGHUP: the first asks the program to stop and write what it has; a watchdog ends it after half
+/// a second if it does not; the second ends it at once.
 #pragma once
 
 #include <csignal>
@@ -21,8 +21,12 @@ extern volatile std::sig_atomic_t progress_line_open;
 /// Once a signal arrived, why a solve ends: "interrupted by Ctrl-C".
 [[nodiscard]] std::string interruption();
 
-/// From now on there is something to write: the watchdog waits for the program to do so and to end by itself.
+/// From now on the program writes what it has: the watchdog waits for it to do so and to end by itself.
 void keep_partial_results() noexcept;
+
+/// Asked after every iteration: whether a signal ends the solve here, with results to keep. The watchdog waits for the
+/// next question twice as long as iterations take.
+[[nodiscard]] bool ends_with_iteration() noexcept;
 
 /// While output goes to a pipe or a device, which may never take it: the watchdog does not wait.
 class BlockingOutput {

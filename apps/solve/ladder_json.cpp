@@ -54,11 +54,12 @@ Json ladder_json(const RunOutcome& outcome) {
   return json;
 }
 
-Json planned_ladder_json(const LadderFacts& facts) {
+Json planned_ladder_json(const LadderFacts& facts, const std::string& given_up) {
   Json json;
   json["rungs"] = Json::array();
   for (const RungPlan& plan : plan_ladder(facts)) json["rungs"].push_back(plan_json(plan));
   put_facts(json, facts);
+  json["given_up"] = given_up.empty() ? Json(nullptr) : Json(given_up);
   return json;
 }
 

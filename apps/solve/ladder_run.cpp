@@ -3,7 +3,9 @@
 
 #include "problem.hpp"
 
+#include "core/interruption.hpp"
 #include "core/stopwatch.hpp"
+#include "tessera/direct.hpp"
 #include "tessera/error.hpp"
 #include "tessera/ladder.hpp"
 
@@ -115,26 +117,37 @@ void climb(const RunSettings& settings, const SpmvPlan<T>& A, std::span<const T>
     outcome.report.timings.solve_ms = ladder.rungs[ladder.rung].solve_ms;
   }
   const double ms = watch.milliseconds() - ladder.backward_error_ms;
-  outcome.ladder = LadderOutcome{std::move(ladder), ms};
+  const Timings& timings = outcome.report.timings;
+  const double rest_ms = ms - timings.preconditioner_ms - timings.solve_ms - timings.upload_ms - timings.download_ms;
+  outcome.ladder = LadderOutcome{std::move(ladder), ms, std::max(0.0, rest_ms)};
 }
 
 template <class T>
-std::string next_command(const RunOutcome& outcome, const CsrView<T>& matrix, bool predict) {
-  LadderFacts facts;
+BudgetedFacts facts_within(double seconds, const MatrixStatistics& statistics, const CsrView<T>& matrix, bool predict) {
+  BudgetedFacts result{ladder_facts<T>(statistics), {}};
+  try {
+    const detail::InterruptionScope budget(seconds);
+    result.facts = ladder_facts<T>(statistics, &matrix, false);
+    if (predict && !result.facts.is_singular()) result.facts.direct = predict_direct(matrix);
+  } catch (const BudgetExceeded&) {
+    if (!detail::is_wanted()) throw;
+    result.given_up = fmt::format(
+        "{} given up after {:.2g} s",
+        result.facts.structural_rank ? "the prediction of direct factors was" : "rank and direct factors were",
+        seconds);
+  }
+  return result;
+}
+
+namespace {
+
+/// The first rung that was not tried.
+[[nodiscard]] std::string next_command(const RunOutcome& outcome, const LadderFacts& facts) {
   std::vector<std::string> tried{fmt::format("-m {} -p {}", outcome.method, outcome.precond.name)};
   if (outcome.ladder) {
-    facts = outcome.ladder->ladder.facts;
     for (const RungReport& rung : outcome.ladder->ladder.rungs) tried.push_back(rung.plan.command_options());
   }
-  try {
-    if (!facts.structural_rank) facts = ladder_facts<T>(outcome.matrix, &matrix, predict);
-  } catch (const OutOfMemory&) {
-    return {};
-  } catch (const std::bad_alloc&) {
-    return {};
-  }
-  const bool stopped = outcome.report.status == Status::max_iterations || outcome.report.status == Status::time_limit;
-  if (facts.is_singular() || (outcome.ladder && !stopped)) return {};
+  if (facts.is_singular()) return {};
   for (const RungPlan& plan : plan_ladder(facts)) {
     // Jacobi first is what `auto` does; as advice it would be none.
     if (plan.precond == RungPrecond::jacobi) continue;
@@ -145,11 +158,36 @@ std::string next_command(const RunOutcome& outcome, const CsrView<T>& matrix, bo
   return {};
 }
 
+}  // namespace
+
+template <class T>
+void advise(const CsrView<T>& matrix, bool predict, double seconds, RunOutcome& outcome) {
+  constexpr double share = 0.1;
+  constexpr double least_seconds = 0.05;
+  const bool is_late = outcome.report.status == Status::time_limit;
+  if (outcome.ladder && !is_late && outcome.report.status != Status::max_iterations) return;
+  const Stopwatch watch;
+  LadderFacts facts = outcome.ladder ? outcome.ladder->ladder.facts : ladder_facts<T>(outcome.matrix);
+  try {
+    if (!facts.structural_rank && !is_late) {
+      facts = facts_within<T>(std::max(share * seconds, least_seconds), outcome.matrix, matrix, predict).facts;
+    }
+  } catch (const OutOfMemory&) {
+    return;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  outcome.next_command = next_command(outcome, facts);
+  outcome.advice_ms = watch.milliseconds();
+}
+
 template void climb(const RunSettings&, const SpmvPlan<float>&, std::span<const float>, std::span<float>,
                     const SolverOptions&, RunOutcome&);
 template void climb(const RunSettings&, const SpmvPlan<double>&, std::span<const double>, std::span<double>,
                     const SolverOptions&, RunOutcome&);
-template std::string next_command(const RunOutcome&, const CsrView<float>&, bool);
-template std::string next_command(const RunOutcome&, const CsrView<double>&, bool);
+template BudgetedFacts facts_within(double, const MatrixStatistics&, const CsrView<float>&, bool);
+template BudgetedFacts facts_within(double, const MatrixStatistics&, const CsrView<double>&, bool);
+template void advise(const CsrView<float>&, bool, double, RunOutcome&);
+template void advise(const CsrView<double>&, bool, double, RunOutcome&);
 
 }  // namespace tessera::cli

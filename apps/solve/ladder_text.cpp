@@ -34,7 +34,7 @@ std::string ladder_lines(const RunOutcome& outcome) {
   return text;
 }
 
-std::string planned_ladder_lines(const LadderFacts& facts) {
+std::string planned_ladder_lines(const LadderFacts& facts, const std::string& given_up) {
   const std::string proof = singularity_proof(facts);
   std::string text;
   if (!proof.empty()) text += line("singular", proof);
@@ -48,6 +48,7 @@ std::string planned_ladder_lines(const LadderFacts& facts) {
         line("direct", fmt::format("{}: {} entries predicted, {:.2g} operations, {}", to_string(facts.direct->method),
                                    facts.direct->factor_nnz, facts.direct->flops, size_text(facts.direct->bytes)));
   }
+  if (!given_up.empty()) text += line("direct", given_up);
   return text;
 }
 

@@ -17,14 +17,17 @@
 #include "outputs.hpp"
 #include "settings.hpp"
 #include "spgemm_command.hpp"
-#include "support/machine.hpp"
 #include "terminal.hpp"
+
+#include "core/interruption.hpp"
+#include "support/machine.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <exception>
+#include <limits>
 #include <new>
 #include <optional>
 #include <string>
@@ -114,6 +117,9 @@ void require_sound(const Options& options) {
   std::optional<CalibrationFile> calibrations;
   if (makes_plans(options)) calibrations.emplace(options);
   const ChoicesFile choices(options);
+  // Long work hears of signals.
+  const detail::InterruptionScope until_signal(std::numeric_limits<double>::infinity(),
+                                               [] { return interrupt_signal() == 0; });
   const ExitCode code = work(options, invocation);
   choices.keep();
   return code;

@@ -152,7 +152,7 @@ constexpr auto table = std::to_array<OptionSpec>({
      "stop when ||x' - x|| <= X * vertices in l1: the tol of NetworkX"},
     {"max-iters", 0, "Stopping", rankings, count, "N", "1000", "limit on iterations (exit code 3, ranks are written)"},
     {"max-time", 0, "Stopping", iterative | compare, seconds, "T|none", "none",
-     "time limit of the iteration (exit code 3): 300s, 5m, 2h"},
+     "time limit of the iteration, in run of set-up and iteration (exit code 3): 300s, 5m, 2h"},
     {"max-time", 0, "Stopping", bench, seconds, "T|none", "none",
      "time limit of every run, reading and set-up included: 60s, 5m"},
 

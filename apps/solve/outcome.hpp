@@ -125,7 +125,8 @@ struct CommonOutcome {
 /// A run that climbed the ladder. The report of the rung whose x is returned is RunOutcome::report.
 struct LadderOutcome {
   LadderReport ladder;
-  double ms = 0.0;  ///< all rungs with their set-up
+  double ms = 0.0;       ///< all rungs with their set-up
+  double rest_ms = 0.0;  ///< of that, what neither set-up and solve of the rung with x nor transfers account for
 };
 
 /// A run of lsmr or cgls. RunOutcome::report has the history.
@@ -174,6 +175,7 @@ struct RunOutcome : CommonOutcome {
   std::optional<MixedOutcome> mixed;
   std::optional<petsc::EngineInfo> engine;  ///< of a run by PETSc
   std::string next_command;                 ///< to type after a run that did not converge; may be empty
+  double advice_ms = 0.0;                   ///< of finding it
   std::optional<BreakEven> break_even;
 };
 

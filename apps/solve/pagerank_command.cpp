@@ -288,13 +288,10 @@ template <class T>
 
   PageRankOptions options = settings.pagerank;
   options.tolerance = tolerance_of(settings, transition.vertices());
-  options.observer = [&progress](const IterationInfo& info) {
-    keep_partial_results();
-    progress.update(info);
-    return interrupt_signal() == 0 ? Control::proceed : Control::stop;
-  };
+  options.observer = progress.observer();
   options.stop_cause = interruption;
   std::vector<PageRankResult<T>> results = rank_on(group, settings, transition, jumps, options, progress, outcome);
+  keep_partial_results();
   for (PageRankResult<T>& result : results) scatter_ranks(order, result.ranks);
   take_results(std::move(results), jumps, settings.ranking.top, ranked);
   outcome.timings.read_ms = problem.read_ms;

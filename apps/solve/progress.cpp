@@ -195,6 +195,13 @@ void Progress::update(const IterationInfo& info) {
   write_line(mode_ == ProgressMode::json ? json_line(info, now) : progress_line(info, trend_, now, width_));
 }
 
+Observer Progress::observer() {
+  return [this](const IterationInfo& info) {
+    update(info);
+    return ends_with_iteration() ? Control::stop : Control::proceed;
+  };
+}
+
 void Progress::conclude(const Warnings& warnings) {
   clear();
   if (quiet_) return;

@@ -57,6 +57,8 @@ class Progress {
   void detail(const std::string& text);
   /// Once an iteration; costs a comparison and a logarithm unless something is shown.
   void update(const IterationInfo& info);
+  /// For a solve, which this outlives: updates, and stops after the iteration in which a signal arrived.
+  [[nodiscard]] Observer observer();
   /// The run is over: other text may follow. Its warnings, for people or as JSON lines; none with --quiet.
   void conclude(const Warnings& warnings);
 

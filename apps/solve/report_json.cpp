@@ -62,8 +62,14 @@ constexpr std::size_t full_history_rows = 10000;
 struct Progression {
   std::int64_t iterations = 0;
   const std::vector<HistoryEntry>* history = nullptr;
-  std::optional<double> accuracy_ms = {};  ///< of errors and corrections after a solve
+  const RunOutcome* run = nullptr;  ///< of a solve
 };
+
+/// Phases of all commands.
+[[nodiscard]] double phases_ms(const Timings& timings, const CommonOutcome& outcome) {
+  return timings.read_ms + outcome.inspect_ms + timings.upload_ms + timings.plan_ms + timings.preconditioner_ms +
+         timings.solve_ms + timings.download_ms + outcome.write_ms;
+}
 
 [[nodiscard]] Json timings_json(const Timings& timings, const CommonOutcome& outcome, const Progression& progression) {
   Json json;
@@ -74,15 +80,19 @@ struct Progression {
   put_number(json, "precond_setup", timings.preconditioner_ms);
   put_number(json, "solve", timings.solve_ms);
   put_number(json, "download", timings.download_ms);
-  if (progression.accuracy_ms) put_number(json, "accuracy", *progression.accuracy_ms);
+  if (progression.run != nullptr) put_number(json, "accuracy", progression.run->accuracy.ms);
+  if (progression.run != nullptr && progression.run->ladder) {
+    put_number(json, "ladder_rest", progression.run->ladder->rest_ms);
+  }
+  if (progression.run != nullptr && progression.run->advice_ms > 0.0) {
+    put_number(json, "advice", progression.run->advice_ms);
+  }
   put_number(json, "write", outcome.write_ms);
   if (progression.iterations > 0) {
     put_number(json, "per_iteration_mean", timings.solve_ms / static_cast<double>(progression.iterations));
   }
   if (const auto median = median_iteration_ms(*progression.history)) put_number(json, "per_iteration_median", *median);
-  put_number(json, "total",
-             timings.read_ms + outcome.inspect_ms + timings.upload_ms + timings.plan_ms + timings.preconditioner_ms +
-                 timings.solve_ms + timings.download_ms + progression.accuracy_ms.value_or(0.0) + outcome.write_ms);
+  put_number(json, "total", progression.run != nullptr ? total_ms(*progression.run) : phases_ms(timings, outcome));
   return json;
 }
 
@@ -218,6 +228,11 @@ void put_tail(Json& json, const CommonOutcome& outcome, const Timings& timings, 
   json["warnings"] = warnings_json(outcome.warnings);
 }
 
+double total_ms(const RunOutcome& outcome) {
+  const double rest_ms = outcome.ladder ? outcome.ladder->rest_ms : 0.0;
+  return phases_ms(outcome.report.timings, outcome) + outcome.accuracy.ms + rest_ms + outcome.advice_ms;
+}
+
 std::vector<std::size_t> decimated_rows(std::size_t rows) {
   constexpr std::size_t ends = 100;
   constexpr std::size_t between = 1000;
@@ -260,8 +275,8 @@ Json run_json(const RunOutcome& outcome, const Options& options, const Invocatio
     json["columns"] = columns_json(outcome);
   }
   json["history"] = history_json(outcome.report.history);
-  json["timings_ms"] = timings_json(outcome.report.timings, outcome,
-                                    {outcome.report.iterations, &outcome.report.history, outcome.accuracy.ms});
+  json["timings_ms"] =
+      timings_json(outcome.report.timings, outcome, {outcome.report.iterations, &outcome.report.history, &outcome});
   const std::int64_t transposed = outcome.least_squares ? outcome.least_squares->report.transposed_count : 0;
   json["derived"] = derived_json(
       {outcome.report.spmv_count + transposed, outcome.matrix.nnz, outcome.memory.matrix + outcome.memory.plan},

@@ -53,6 +53,9 @@ void put_tail(Json& json, const CommonOutcome& outcome, const Timings& timings, 
 [[nodiscard]] Json pagerank_json(const PageRankOutcome& outcome, const Options& options, const Invocation& invocation,
                                  ExitCode code);
 
+/// Of a run: everything that timings_ms names.
+[[nodiscard]] double total_ms(const RunOutcome& outcome);
+
 /// Rows of a long history that a document keeps: the first 100, the last 100, and log-spaced ones between them.
 [[nodiscard]] std::vector<std::size_t> decimated_rows(std::size_t rows);
 

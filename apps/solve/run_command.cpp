@@ -14,6 +14,7 @@
 #include "progress.hpp"
 #include "run_output.hpp"
 #include "run_warnings.hpp"
+#include "solve_limits.hpp"
 #include "system_ordering.hpp"
 
 #include "core/stopwatch.hpp"
@@ -82,29 +83,35 @@ template <class T>
   return outcome;
 }
 
+/// Nothing where a limit came first. \param solver its limit of time becomes what is left of it
 /// \param outcome its memory is held already
 template <class T>
-[[nodiscard]] support::PreparedPrecond<T> set_up_precond(const PrecondSettings& precond, const RunSettings& settings,
-                                                         const SpmvPlan<T>& A, Method method, RunOutcome& outcome) {
+[[nodiscard]] std::optional<support::PreparedPrecond<T>> set_up_precond(const PrecondSettings& precond,
+                                                                        const RunSettings& settings,
+                                                                        const SpmvPlan<T>& A, Method method,
+                                                                        SolverOptions& solver, RunOutcome& outcome) {
   support::PrecondRequest request = precond_request(precond, settings.problem, A.rows(), settings.machine);
   request.definite = method.iterative() && method_info(*method.iterative()).matrix == MatrixClass::symmetric;
   request.held_bytes = outcome.memory.plan + outcome.memory.vectors;
   if (A.matrix_device() == A.device()) request.held_bytes += outcome.memory.matrix;
-  auto M =
-      support::prepare_precond<T>(request, {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem, &A});
-  outcome.memory.precond = M.info.bytes;
-  outcome.precond = precond_outcome(precond, M);
+  auto M = set_up_within_limits(solver, [&] {
+    return support::prepare_precond<T>(request,
+                                       {outcome.matrix, A.matrix(), settings.machine.device, outcome.problem, &A});
+  });
+  outcome.precond = {};
+  outcome.precond.name = support::name_of(request);
+  if (M) outcome.precond = precond_outcome(precond, *M);
+  outcome.memory.precond = outcome.precond.info.bytes;
   return M;
 }
 
-/// Errors of the solution, and with --error-gate repair a better one.
+/// Errors of the solution, and with --error-gate repair a better one. \param options with what is left of the limits
 template <class T>
 void assess(const RunSettings& settings, const SpmvPlan<T>& A, const FusedOperator<T>& M, Method method,
-            std::span<const T> b, Solved<T>& result) {
+            std::span<const T> b, SolverOptions options, Solved<T>& result) {
   RunOutcome& outcome = result.outcome;
-  SolverOptions options = settings.solver;
   options.keep_history = false;
-  options.observer = [](const IterationInfo&) { return interrupt_signal() == 0 ? Control::proceed : Control::stop; };
+  options.observer = [](const IterationInfo&) { return ends_with_iteration() ? Control::stop : Control::proceed; };
   options.stop_cause = interruption;
   outcome.error_gate = settings.error_gate.value_or(ErrorGate::warn);
   outcome.accuracy = support::assess_accuracy<T>({{A, M}, A.matrix(), outcome.matrix, method, b, result.x(), options},
@@ -114,17 +121,22 @@ void assess(const RunSettings& settings, const SpmvPlan<T>& A, const FusedOperat
 /// With the method and the preconditioner of the user.
 template <class T>
 void solve_as_named(const RunSettings& settings, const SpmvPlan<T>& A, Method method, std::span<const T> b,
-                    const SolverOptions& solver, Progress& progress, Solved<T>& result) {
+                    SolverOptions solver, Progress& progress, Solved<T>& result) {
   RunOutcome& outcome = result.outcome;
   progress.phase("setting up the preconditioner");
   const Stopwatch timer;
-  const support::PreparedPrecond<T> M = set_up_precond<T>(settings.precond, settings, A, method, outcome);
+  const auto M = set_up_precond<T>(settings.precond, settings, A, method, solver, outcome);
   const double precond_ms = timer.milliseconds();
   progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond.name));
-  outcome.report = support::solve_from_host<T>(method, {A, *M.inverse}, b, result.x(), solver);
+  outcome.report = M ? support::solve_from_host<T>(method, {A, *M->inverse}, b, result.x(), solver)
+                     : report_of_guess<T>(A, b, result.x(), solver);
   outcome.report.timings.preconditioner_ms = precond_ms;
   progress.phase("checking the solution");
-  assess<T>(settings, A, *M.inverse, method, b, result);
+  solver.time_limit_seconds = std::max(0.0, settings.solver.time_limit_seconds - timer.seconds());
+  const IdentityOperator<T> none(A.rows(), A.device());
+  const FusedOperator<T>* inverse = &none;
+  if (M) inverse = M->inverse.get();
+  assess<T>(settings, A, *inverse, method, b, solver, result);
 }
 
 /// The matrix once more in fp32: its values on the host, and a plan.
@@ -147,7 +159,7 @@ void solve_as_named(const RunSettings& settings, const SpmvPlan<T>& A, Method me
 
 /// The same in mixed precision: iterations and preconditioner in fp32.
 void solve_in_mixed_precision(const RunSettings& settings, const Csr<double>& matrix, const SpmvPlan<double>& A,
-                              Method method, std::span<const double> b, const SolverOptions& solver, Progress& progress,
+                              Method method, std::span<const double> b, SolverOptions solver, Progress& progress,
                               Solved<double>& result) {
   RunOutcome& outcome = result.outcome;
   MixedOutcome& mixed = outcome.mixed.emplace();
@@ -157,8 +169,13 @@ void solve_in_mixed_precision(const RunSettings& settings, const Csr<double>& ma
   const double plan_ms = plan_timer.milliseconds();
   progress.phase("setting up the preconditioner");
   const Stopwatch timer;
-  const support::PreparedPrecond<float> M = set_up_precond<float>(settings.precond, settings, single, method, outcome);
+  const auto M = set_up_precond<float>(settings.precond, settings, single, method, solver, outcome);
   const double precond_ms = timer.milliseconds();
+  if (!M) {
+    outcome.report = report_of_guess<double>(A, b, result.x(), solver);
+    outcome.report.timings.preconditioner_ms = precond_ms;
+    return assess<double>(settings, A, IdentityOperator<double>(A.rows(), A.device()), method, b, solver, result);
+  }
   progress.phase(
       fmt::format("solving with {} and precond {} in mixed precision", outcome.method, outcome.precond.name));
   const Device device = A.device();
@@ -166,7 +183,7 @@ void solve_in_mixed_precision(const RunSettings& settings, const Csr<double>& ma
   const auto device_b = Array<double>::copy_of(b, device);
   auto device_x = Array<double>::copy_of(result.x(), device);
   const double upload_ms = device.is_host() ? 0.0 : uploading.milliseconds();
-  MixedSolveReport report = solve_mixed(method.iterative().value(), A, single, *M.inverse, device_b.span(),
+  MixedSolveReport report = solve_mixed(method.iterative().value(), A, single, *M->inverse, device_b.span(),
                                         device_x.span(), solver, mixed.exponent);
   const Stopwatch downloading;
   detail::copy_bytes(Device{}, result.x().data(), device, device_x.data(), device_x.bytes());
@@ -180,7 +197,8 @@ void solve_in_mixed_precision(const RunSettings& settings, const Csr<double>& ma
   mixed.fallback = report.fallback;
   outcome.report = std::move(report);
   progress.phase("checking the solution");
-  assess<double>(settings, A, WidenedPreconditioner(*M.inverse, mixed.exponent), method, b, result);
+  solver.time_limit_seconds = std::max(0.0, settings.solver.time_limit_seconds - timer.seconds());
+  assess<double>(settings, A, WidenedPreconditioner(*M->inverse, mixed.exponent), method, b, solver, result);
 }
 
 /// In the numbering that the user asks for. \param outcome its memory is that of the matrix and the vectors
@@ -252,8 +270,8 @@ void solve_all(const RunSettings& settings, const OrderedSystem<T>& system, cons
   result.solution = make_guesses<T>(settings, b);
   system.gather_columns(b);
   system.gather_columns(result.solution);
-  const SetUpPrecond<T> set_up = [&](const PrecondSettings& precond) {
-    return set_up_precond<T>(precond, settings, A, method, result.outcome);
+  const SetUpPrecond<T> set_up = [&](const PrecondSettings& precond, SolverOptions& options) {
+    return set_up_precond<T>(precond, settings, A, method, options, result.outcome);
   };
   solve_right_sides<T>(settings, A, method, b, result.solution, solver, set_up, progress, result.outcome);
 }
@@ -261,8 +279,6 @@ void solve_all(const RunSettings& settings, const OrderedSystem<T>& system, cons
 /// A run that ended by itself, without a solution that is as good as it gets.
 [[nodiscard]] bool wants_advice(const RunOutcome& outcome) {
   const Status status = outcome.report.status;
-  // The advice itself may take seconds.
-  if (status == Status::time_limit) return false;
   return status != Status::converged && status != Status::interrupted && status != Status::not_finite &&
          !outcome.accuracy.backward_stable && outcome.matrix.not_finite == 0;
 }
@@ -273,6 +289,7 @@ template <class T>
   RunOutcome& outcome = result.outcome;
   MachineSettings& machine = settings.machine;
 
+  const Stopwatch watch;
   progress.phase(loading_text(settings.problem));
   const InputMatrix<T> problem = load_input<T>(settings.problem, machine);
   decide_device(*problem.matrix, machine, settings.spmv, progress);
@@ -324,11 +341,7 @@ template <class T>
 
   progress.phase("preparing vectors");
   SolverOptions solver = settings.solver;
-  solver.observer = [&progress](const IterationInfo& info) {
-    keep_partial_results();
-    progress.update(info);
-    return interrupt_signal() == 0 ? Control::proceed : Control::stop;
-  };
+  solver.observer = progress.observer();
   solver.stop_cause = interruption;
   if (columns == 1) {
     solve_one<T>(settings, problem, system, A, method.method, solver, progress, result);
@@ -341,7 +354,7 @@ template <class T>
   outcome.report.timings.plan_ms += plan_ms;
   if (columns == 1 && !is_least_squares && wants_advice(outcome)) {
     // Under a limit on memory the direct solver is no advice either.
-    outcome.next_command = next_command<T>(outcome, problem.matrix->view(), machine.memory_limit_bytes == 0);
+    advise<T>(problem.matrix->view(), machine.memory_limit_bytes == 0, watch.seconds(), outcome);
   }
   // Least squares may have other solutions.
   if (!is_least_squares) outcome.error = known_error<T>(result.x(), settings.rhs, machine.seed);

@@ -16,6 +16,7 @@ namespace tessera::cli {
 
 ExitCode deliver_run(RunOutcome& outcome, const OutputSettings& output, const Options& options,
                      const Invocation& invocation, const SolutionWriter& write) {
+  keep_partial_results();
   Deliverables results;
   results.write_vector = [&](const std::string& path) {
     const Stopwatch timer;

@@ -206,6 +206,15 @@ namespace {
                      report.recurrence_residual);
 }
 
+[[nodiscard]] std::string times_text(const RunOutcome& outcome) {
+  const Timings& timings = outcome.report.timings;
+  std::string text = fmt::format("{} {}, inspect {}, plan {}, ", outcome.from_file ? "read" : "generate",
+                                 time_text(timings.read_ms), time_text(outcome.inspect_ms), time_text(timings.plan_ms));
+  if (outcome.ladder) text += fmt::format("rest of the ladder {}, ", time_text(outcome.ladder->rest_ms));
+  return text + fmt::format("preconditioner {}, solve {}, accuracy {}; total {}", time_text(timings.preconditioner_ms),
+                            time_text(timings.solve_ms), time_text(outcome.accuracy.ms), time_text(total_ms(outcome)));
+}
+
 [[nodiscard]] std::string definition_text(const PageRankOutcome& outcome) {
   return fmt::format("damping {}, dangling {} ({} dangling), teleport {}, in {}", outcome.options.damping,
                      to_string(outcome.options.dangling), outcome.dangling_count,
@@ -266,11 +275,7 @@ std::string run_summary(const RunOutcome& outcome, const OutputSettings& setting
     text += line("residual", residual_text(outcome));
     text += accuracy_lines(outcome);
   }
-  text += line("time", fmt::format("{} {}, inspect {}, plan {}, preconditioner {}, solve {}, accuracy {}",
-                                   outcome.from_file ? "read" : "generate", time_text(timings.read_ms),
-                                   time_text(outcome.inspect_ms), time_text(timings.plan_ms),
-                                   time_text(timings.preconditioner_ms), time_text(timings.solve_ms),
-                                   time_text(outcome.accuracy.ms)));
+  text += line("time", times_text(outcome));
   return text + ladder_lines(outcome) + precond_lines(outcome.precond, settings.width) +
          columns_table(outcome, settings.width);
 }

@@ -131,7 +131,8 @@ def required(document):
     if kind in ("run", "pagerank", "centrality"):
         yield "iterations", result["iterations"]
         yield from ((name, ms) for name, ms in document["timings_ms"].items()
-                    if ms and name in ("read", "generate", "inspect", "plan", "precond_setup", "solve", "accuracy"))
+                    if ms and name in ("read", "generate", "inspect", "plan", "precond_setup", "solve", "ladder_rest",
+                                       "accuracy", "advice"))
     if kind == "run":
         yield "residual", result["residual"]["true"]
         for level in (document["preconditioner"]["hierarchy"] or {}).get("levels", []):

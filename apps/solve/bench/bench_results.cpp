@@ -83,9 +83,9 @@ void take_document(const Json& document, BenchRecord& record) {
   const double read_ms = number(times, "read");
   record.read_ms = std::isnan(read_ms) ? number(times, "generate") : read_ms;
   record.solve_ms = number(times, "solve");
-  record.setup_ms = number(times, "upload") + number(times, "plan") + number(times, "download");
-  const Json& ladder = document.at("ladder");
-  record.setup_ms += ladder.is_null() ? number(times, "precond_setup") : number(ladder, "ms") - record.solve_ms;
+  record.setup_ms =
+      number(times, "upload") + number(times, "plan") + number(times, "precond_setup") + number(times, "download");
+  if (times.contains("ladder_rest")) record.setup_ms += number(times, "ladder_rest");
 }
 
 [[nodiscard]] Json configuration_json(const BenchConfiguration& configuration) {

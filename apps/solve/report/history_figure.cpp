@@ -236,10 +236,12 @@ constexpr std::array phases{Phase{"read or generate", {"read", "generate"}},
                             Phase{"analyse", {"inspect", ""}},
                             Phase{"upload", {"upload", ""}},
                             Phase{"plan", {"plan", ""}},
+                            Phase{"rest of the ladder", {"ladder_rest", ""}},
                             Phase{"precondition", {"precond_setup", ""}},
                             Phase{"solve", {"solve", "multiply"}},
                             Phase{"verify", {"accuracy", "verify"}},
                             Phase{"download", {"download", ""}},
+                            Phase{"advise", {"advice", ""}},
                             Phase{"write", {"write", ""}}};
 
 /// A document has one of the keys.

@@ -26,12 +26,12 @@ namespace {
 constexpr std::string_view style = R"css(
 :root { color-scheme: light dark; --paper: #fffffd; --ink: #1f1f1f; --soft: #5f5f5a; --rule: #dcdad2; --wash: #f6f5f0;
   --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b5568f; --c4: #a67600; --c5: #2f9bd6; --c6: #6b6b66; --bad: #b83a00;
-  --p0: #8ec5ea; --p1: #f0c767; --p2: #d7a3c3; --p3: #c9c6bb; --p4: #e9a27a; --p5: #0072b2; --p6: #5fbf9f; --p7: #d7a3c3;
-  --p8: #8f8d85; }
+  --p0: #8ec5ea; --p1: #f0c767; --p2: #d7a3c3; --p3: #c9c6bb; --p4: #b4cbdc; --p5: #e9a27a; --p6: #0072b2; --p7: #5fbf9f;
+  --p8: #d7a3c3; --p9: #c9c6bb; --p10: #8f8d85; }
 @media (prefers-color-scheme: dark) { :root { --paper: #17191c; --ink: #e8e6e0; --soft: #a5a29a; --rule: #3a3d42;
   --wash: #202328; --c0: #5db3e6; --c1: #f28c4a; --c2: #3fc79c; --c3: #dd97bf; --c4: #e8b53a; --c5: #94d0f4;
-  --c6: #aaa8a0; --bad: #ff9a62; --p0: #3f6f8f; --p1: #8a6d22; --p2: #7d5470; --p3: #55565a; --p4: #93562f;
-  --p5: #5db3e6; --p6: #2f7d62; --p7: #7d5470; --p8: #77756e; } .spy { filter: invert(1); } }
+  --c6: #aaa8a0; --bad: #ff9a62; --p0: #3f6f8f; --p1: #8a6d22; --p2: #7d5470; --p3: #55565a; --p4: #41586b;
+  --p5: #93562f; --p6: #5db3e6; --p7: #2f7d62; --p8: #7d5470; --p9: #55565a; --p10: #77756e; } .spy { filter: invert(1); } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2.5rem 2rem 3rem; max-width: 76rem; background: var(--paper); color: var(--ink);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
@@ -65,12 +65,12 @@ circle.c0.final { fill: var(--c0); } circle.c1.final { fill: var(--c1); } circle
 circle.c3.final { fill: var(--c3); } circle.c4.final { fill: var(--c4); } circle.c5.final { fill: var(--c5); }
 circle.c6.final { fill: var(--c6); }
 .p0 { fill: var(--p0); } .p1 { fill: var(--p1); } .p2 { fill: var(--p2); } .p3 { fill: var(--p3); } .p4 { fill: var(--p4); }
-.p5 { fill: var(--p5); } .p6 { fill: var(--p6); } .p7 { fill: var(--p7); } .p8 { fill: var(--p8); }
-.phase { stroke: var(--paper); stroke-width: 1; } svg text.in { fill: var(--ink); stroke: none; } svg text.in.p5 { fill: var(--paper); }
+.p5 { fill: var(--p5); } .p6 { fill: var(--p6); } .p7 { fill: var(--p7); } .p8 { fill: var(--p8); } .p9 { fill: var(--p9); } .p10 { fill: var(--p10); }
+.phase { stroke: var(--paper); stroke-width: 1; } svg text.in { fill: var(--ink); stroke: none; } svg text.in.p6 { fill: var(--paper); }
 .key { display: inline-block; width: .8em; height: .8em; margin-right: .45em; background: var(--p); }
 .key.p0 { --p: var(--p0); } .key.p1 { --p: var(--p1); } .key.p2 { --p: var(--p2); } .key.p3 { --p: var(--p3); }
 .key.p4 { --p: var(--p4); } .key.p5 { --p: var(--p5); } .key.p6 { --p: var(--p6); } .key.p7 { --p: var(--p7); }
-.key.p8 { --p: var(--p8); }
+.key.p8 { --p: var(--p8); } .key.p9 { --p: var(--p9); } .key.p10 { --p: var(--p10); }
 .interval { width: 120px; height: 18px; display: block; margin-left: auto; } .span { stroke: var(--c0); stroke-width: 2; }
 .mark { fill: var(--c0); }
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(16rem, 1fr)); gap: .55rem 2rem; margin: 0 0 1rem; }
