@@ -1,6 +1,8 @@
 /// Elimination trees and column counts of Cholesky factors.
 #include "preprocess/fill_prediction.hpp"
 
+#include "core/interruption.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -10,6 +12,9 @@ namespace tessera::detail {
 namespace {
 
 std::size_t at(index_t i) noexcept { return static_cast<std::size_t>(i); }
+
+/// Before list i is read twice.
+void interruption_point_at(const PatternLists& lists, index_t i) { interruption_point(1 + 2 * std::ssize(lists[i])); }
 
 std::vector<index_t> inverse_of(std::span<const index_t> order) {
   std::vector<index_t> inverse(order.size());
@@ -176,6 +181,7 @@ FillPrediction predict_symmetric_fill(const PatternLists& columns_of, const Patt
   std::vector<index_t> inverse = inverse_of(order);
   TreeBuilder tree(order.size());
   for (index_t k = 0; k < n; ++k) {
+    interruption_point_at(rows_of, order[at(k)]);
     for (const index_t column : columns_of[order[at(k)]]) tree.join(inverse[at(column)], k);
     for (const index_t row : rows_of[order[at(k)]]) tree.join(inverse[at(row)], k);
   }
@@ -183,6 +189,7 @@ FillPrediction predict_symmetric_fill(const PatternLists& columns_of, const Patt
   inverse = inverse_of(result.order);
   ColumnCounter counter(result.parent);
   for (index_t j = 0; j < n; ++j) {
+    interruption_point_at(rows_of, result.order[at(j)]);
     const auto add = [&](index_t i) {
       if (i > j) counter.add(j, i);
     };
@@ -201,6 +208,7 @@ FillPrediction predict_column_fill(const PatternLists& columns_of, const Pattern
   TreeBuilder tree(order.size());
   std::vector<index_t> previous(at(columns_of.size()), -1);  // the columns of a row are on one path of the tree
   for (index_t k = 0; k < n; ++k) {
+    interruption_point_at(rows_of, order[at(k)]);
     for (const index_t row : rows_of[order[at(k)]]) {
       tree.join(previous[at(row)], k);
       previous[at(row)] = k;
@@ -212,6 +220,7 @@ FillPrediction predict_column_fill(const PatternLists& columns_of, const Pattern
   const RowsByFirstColumn rows(columns_of, inverse);
   ColumnCounter counter(result.parent);
   for (index_t j = 0; j < n; ++j) {
+    interruption_point_at(rows_of, result.order[at(j)]);
     rows.for_each_row(j, [&](index_t row) {
       for (const index_t column : columns_of[row]) {
         if (inverse[at(column)] > j) counter.add(j, inverse[at(column)]);

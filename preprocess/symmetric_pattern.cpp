@@ -2,6 +2,7 @@
 /// The pattern of A + Aᵀ: rows of A merged with those of its transpose.
 #include "preprocess/symmetric_pattern.hpp"
 
+#include "core/interruption.hpp"
 #include "preprocess/transpose_map.hpp"
 
 namespace tessera::detail {
@@ -41,6 +42,7 @@ SymmetricPattern::SymmetricPattern(const CsrView<T>& matrix) : offsets_(std::int
     offset_t degree = 0;
     for_each_neighbour(v, [&](index_t /*neighbour*/) { ++degree; });
     offsets_[std::int64_t{v} + 1] = offsets_[v] + degree;
+    interruption_point(2 * degree);
   }
   neighbours_ = Array<index_t>(offsets_[matrix.rows], Init::none);
   index_t* next = neighbours_.data();

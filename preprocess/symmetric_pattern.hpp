@@ -5,6 +5,7 @@
 #include "tessera/array.hpp"
 #include "tessera/csr.hpp"
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -34,7 +35,17 @@ class SymmetricPattern {
 
 /// Reverse Cuthill-McKee; entry k is the vertex that becomes number k.
 [[nodiscard]] std::vector<index_t> rcm_ordering(const SymmetricPattern& graph);
-/// Approximate minimum degree.
-[[nodiscard]] std::vector<index_t> amd_ordering(const SymmetricPattern& graph);
+
+/// Limits on an order and on L + U in it.
+struct FillLimits {
+  double entries = std::numeric_limits<double>::infinity();
+  double flops = std::numeric_limits<double>::infinity();
+  double steps_per_entry = std::numeric_limits<double>::infinity();  ///< entries read for one of A + Aᵀ
+};
+
+/// Approximate minimum degree. Vertices with over 64 and 2 √n neighbours, and ten times the mean, come last; limits do
+/// not count their columns. Has an interruption point at every pivot.
+/// \throws BudgetExceeded as soon as a limit is passed
+[[nodiscard]] std::vector<index_t> amd_ordering(const SymmetricPattern& graph, const FillLimits& limits = {});
 
 }  // namespace tessera::detail

@@ -21,7 +21,7 @@ namespace tessera {
 
 enum class DirectMethod {
   /// cholesky for a symmetric matrix with a diagonal of one sign, unless it is so much work that lu_amd is faster; LU
-  /// also where L D Lᵀ turns out useless. Else lu_amd, or lu_colamd where that predicts much less work.
+  /// also where L D Lᵀ turns out useless. Else lu_amd.
   automatic,
   cholesky,  ///< L D Lᵀ of a symmetric matrix, ordered by AMD; no pivoting
   lu_amd,  ///< LU, ordered by AMD of A + Aᵀ after the matching. Diagonal entries are pivots from 1e-8 of the largest
@@ -64,13 +64,21 @@ struct DirectInfo {
   double factor_ms = 0.0;
 };
 
+/// Factors beyond these are out of reach: minutes of one thread, and 16 GB.
+struct DirectLimits {
+  double flops = 1e12;
+  double factor_nnz = 1e9;
+};
+
 /// Counts without factors: O(nnz) memory; after the matching and the order nearly O(nnz) time (J. R. Gilbert, X. S. Li,
 /// E. G. Ng, B. W. Peyton, "Computing row and column counts for sparse QR and LU factorization", BIT 41(4), 2001).
 /// \param matrix square, on the host
 /// \throws DimensionError; InvalidMatrix for NaN or infinity, and for cholesky of an asymmetric matrix; SingularMatrix
-///         where LU needs a matching and none is perfect
+///         where LU needs a matching and none is perfect; BudgetExceeded where AMD finds that a limit is passed, or no
+///         order in 80 steps for every entry of A + Aᵀ and row. Constructors of DirectFactors go on
 template <class T>
-[[nodiscard]] DirectPrediction predict_direct(const CsrView<T>& matrix, DirectMethod method = DirectMethod::automatic);
+[[nodiscard]] DirectPrediction predict_direct(const CsrView<T>& matrix, DirectMethod method = DirectMethod::automatic,
+                                              const DirectLimits& limits = {});
 
 /// M = A⁻¹ to rounding: richardson() with it is a direct solve with iterative refinement. Factors and solves are on the
 /// host, on one thread, and in double for both element types. Products may run concurrently; each allocates O(n).
@@ -104,8 +112,8 @@ class DirectFactors final : public Preconditioner<T> {
   std::unique_ptr<Impl> impl_;
 };
 
-extern template DirectPrediction predict_direct(const CsrView<float>&, DirectMethod);
-extern template DirectPrediction predict_direct(const CsrView<double>&, DirectMethod);
+extern template DirectPrediction predict_direct(const CsrView<float>&, DirectMethod, const DirectLimits&);
+extern template DirectPrediction predict_direct(const CsrView<double>&, DirectMethod, const DirectLimits&);
 extern template class DirectFactors<float>;
 extern template class DirectFactors<double>;
 

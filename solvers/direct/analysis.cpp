@@ -1,4 +1,4 @@
-/// Chooses among Cholesky and two orders of LU by predicted work.
+/// Chooses between Cholesky and LU by predicted work.
 #include "solvers/direct/analysis.hpp"
 
 #include "core/stopwatch.hpp"
@@ -6,7 +6,6 @@
 #include "solvers/direct/eigen_solvers.hpp"
 #include "tessera/error.hpp"
 #include "tessera/matching.hpp"
-#include "tessera/ordering.hpp"
 
 #include <fmt/format.h>
 
@@ -83,13 +82,13 @@ struct OrderedPrediction {
   std::vector<index_t> order;
 };
 
-FillPrediction amd_fill(const OrderedPattern& pattern) {
-  return predict_symmetric_fill(pattern.columns_of(), pattern.rows_of(),
-                                ordering(as_pattern(pattern.columns_of()), Ordering::amd));
+FillPrediction amd_fill(const OrderedPattern& pattern, const FillLimits& limits) {
+  const SymmetricPattern graph(as_pattern(pattern.columns_of()));
+  return predict_symmetric_fill(pattern.columns_of(), pattern.rows_of(), amd_ordering(graph, limits));
 }
 
-OrderedPrediction by_amd(const OrderedPattern& pattern, DirectMethod method) {
-  FillPrediction fill = amd_fill(pattern);
+OrderedPrediction by_amd(const OrderedPattern& pattern, DirectMethod method, const FillLimits& limits) {
+  FillPrediction fill = amd_fill(pattern, limits);
   return {predicted(method, fill.counts, fill.counts), std::move(fill.order)};
 }
 
@@ -99,8 +98,8 @@ OrderedPrediction by_amd(const OrderedPattern& pattern, DirectMethod method) {
 constexpr double most_flops_per_entry = 75.0;
 
 /// Cholesky, or LU with the same order where it is faster.
-OrderedPrediction symmetric_factors(const OrderedPattern& pattern, bool may_be_lu) {
-  FillPrediction fill = amd_fill(pattern);
+OrderedPrediction symmetric_factors(const OrderedPattern& pattern, bool may_be_lu, const FillLimits& limits) {
+  FillPrediction fill = amd_fill(pattern, limits);
   DirectPrediction prediction = predicted(DirectMethod::cholesky, fill.counts, fill.counts);
   if (may_be_lu && prediction.flops > most_flops_per_entry * static_cast<double>(prediction.factor_nnz)) {
     prediction = predicted(DirectMethod::lu_amd, fill.counts, fill.counts);
@@ -116,23 +115,12 @@ OrderedPrediction by_colamd(const OrderedPattern& pattern) {
           std::move(fill.order)};
 }
 
-/// Below so many flops per nonzero COLAMD, which rarely wins after a matching, costs too much to try.
-constexpr double cheap_flops = 2000.0;
-
-OrderedPrediction cheaper_lu(const OrderedPattern& pattern) {
-  OrderedPrediction amd = by_amd(pattern, DirectMethod::lu_amd);
-  if (amd.prediction.flops <= cheap_flops * static_cast<double>(pattern.columns_of().indices.size())) return amd;
-  OrderedPrediction colamd = by_colamd(pattern);
-  return colamd.prediction.flops < amd.prediction.flops ? std::move(colamd) : std::move(amd);
-}
-
 OrderedPrediction analyzed(const OrderedPattern& pattern, const DirectTraits& traits, bool takes_cholesky,
-                           DirectMethod method) {
+                           DirectMethod method, const FillLimits& limits) {
   if (takes_cholesky) {
-    return symmetric_factors(pattern, method == DirectMethod::automatic && traits.has_strong_diagonal);
+    return symmetric_factors(pattern, method == DirectMethod::automatic && traits.has_strong_diagonal, limits);
   }
-  if (method == DirectMethod::automatic) return cheaper_lu(pattern);
-  return method == DirectMethod::lu_colamd ? by_colamd(pattern) : by_amd(pattern, method);
+  return method == DirectMethod::lu_colamd ? by_colamd(pattern) : by_amd(pattern, DirectMethod::lu_amd, limits);
 }
 
 std::vector<int> exponents(std::span<const double> factors) {
@@ -191,7 +179,8 @@ DirectTraits traits_of(const DirectSystem& system) {
   return traits;
 }
 
-DirectAnalysis analyze_direct(const DirectSystem& system, const DirectTraits& traits, DirectMethod method) {
+DirectAnalysis analyze_direct(const DirectSystem& system, const DirectTraits& traits, DirectMethod method,
+                              const FillLimits& limits) {
   const Stopwatch watch;
   const bool takes_cholesky = method == DirectMethod::cholesky ||
                               (method == DirectMethod::automatic && system.is_symmetric && traits.has_one_sign);
@@ -202,7 +191,7 @@ DirectAnalysis analyze_direct(const DirectSystem& system, const DirectTraits& tr
     row_of_column = match(system.columns, analysis.scaling);
     pattern.permute_rows(row_of_column);
   }
-  OrderedPrediction chosen = analyzed(pattern, traits, takes_cholesky, method);
+  OrderedPrediction chosen = analyzed(pattern, traits, takes_cholesky, method, limits);
   analysis.prediction = chosen.prediction;
   analysis.order.rows = chosen.order;
   analysis.order.columns = std::move(chosen.order);

@@ -2,6 +2,7 @@
 /// The order and the predicted cost of a direct solution.
 #pragma once
 
+#include "preprocess/symmetric_pattern.hpp"
 #include "solvers/direct/column_matrix.hpp"
 #include "tessera/direct.hpp"
 
@@ -27,9 +28,10 @@ struct DirectTraits {
 /// Where LU would find a weak diagonal, rows are permuted first, and scaled, so that a matching with the largest
 /// product becomes the diagonal.
 /// \param method automatic chooses
-/// \throws InvalidMatrix for a structurally singular matrix
-[[nodiscard]] DirectAnalysis analyze_direct(const DirectSystem& system, const DirectTraits& traits,
-                                            DirectMethod method);
+/// \param limits on orders by AMD
+/// \throws InvalidMatrix for a structurally singular matrix; BudgetExceeded
+[[nodiscard]] DirectAnalysis analyze_direct(const DirectSystem& system, const DirectTraits& traits, DirectMethod method,
+                                            const FillLimits& limits);
 
 /// The scaling of new values for an order that is kept. \throws as analyze_direct()
 [[nodiscard]] PowerScaling scaling_like(const DirectSystem& system, const DirectOrder& order);

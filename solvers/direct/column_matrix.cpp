@@ -1,6 +1,7 @@
 /// Transposition, scaling and permutation of a matrix for direct solvers.
 #include "solvers/direct/column_matrix.hpp"
 
+#include "core/interruption.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -88,6 +89,7 @@ PowerScaling power_scaling(const ColumnMatrix& matrix) {
     std::fill(row_largest.begin(), row_largest.end(), no_entry);
     std::fill(column_largest.begin(), column_largest.end(), no_entry);
     for (std::size_t j = 0; j < n; ++j) {
+      interruption_point(1 + matrix.offsets[j + 1] - matrix.offsets[j]);
       for (auto k = at(matrix.offsets[j]); k < at(matrix.offsets[j + 1]); ++k) {
         if (exponents[k] == no_entry) continue;
         const auto i = at(matrix.rows[k]);
@@ -120,6 +122,7 @@ ColumnMatrix permuted(const ColumnMatrix& matrix, const PowerScaling& scaling, c
   result.values.reserve(matrix.values.size());
   result.offsets.push_back(0);
   for (const index_t column : order.columns) {
+    interruption_point(1 + matrix.offsets[at(column) + 1] - matrix.offsets[at(column)]);
     for (auto k = at(matrix.offsets[at(column)]); k < at(matrix.offsets[at(column) + 1]); ++k) {
       const auto row = at(matrix.rows[k]);
       result.rows.push_back(inverse[row]);

@@ -51,10 +51,14 @@ std::string_view to_string(DirectMethod method) {
 }
 
 template <class T>
-DirectPrediction predict_direct(const CsrView<T>& matrix, DirectMethod method) {
+DirectPrediction predict_direct(const CsrView<T>& matrix, DirectMethod method, const DirectLimits& limits) {
   const Stopwatch watch;
+  // Meshes and circuits take 2 to 20 steps, graphs of power laws up to 75 where their factors are affordable.
+  constexpr double most_steps_per_entry = 80.0;
   const DirectSystem system = system_of(matrix, method);
-  auto analysis = std::make_shared<DirectAnalysis>(analyze_direct(system, traits_of(system), method));
+  auto analysis = std::make_shared<DirectAnalysis>(
+      analyze_direct(system, traits_of(system), method,
+                     {.entries = limits.factor_nnz, .flops = limits.flops, .steps_per_entry = most_steps_per_entry}));
   DirectPrediction prediction = analysis->prediction;
   prediction.analysis = std::move(analysis);
   prediction.ms = watch.milliseconds();
@@ -123,8 +127,8 @@ void DirectFactors<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span
   }
 }
 
-template DirectPrediction predict_direct(const CsrView<float>&, DirectMethod);
-template DirectPrediction predict_direct(const CsrView<double>&, DirectMethod);
+template DirectPrediction predict_direct(const CsrView<float>&, DirectMethod, const DirectLimits&);
+template DirectPrediction predict_direct(const CsrView<double>&, DirectMethod, const DirectLimits&);
 template class DirectFactors<float>;
 template class DirectFactors<double>;
 

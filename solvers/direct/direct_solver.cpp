@@ -110,7 +110,11 @@ void DirectSolver::refresh(const DirectSystem& system) {
 }
 
 void DirectSolver::analyze(const DirectSystem& system, const DirectTraits& traits, DirectMethod method) {
-  take(analyze_direct(system, traits, method));
+  // An order that passes a limit by far is not finished; what is near is predicted, and refused with all numbers.
+  constexpr double by_far = 2.0;
+  take(analyze_direct(
+      system, traits, method,
+      {.entries = by_far * static_cast<double>(options_.factor_nnz_limit), .flops = by_far * options_.flops_limit}));
 }
 
 void DirectSolver::take(const DirectAnalysis& analysis) {

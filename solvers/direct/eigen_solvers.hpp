@@ -47,7 +47,7 @@ class EigenSolver {
 [[nodiscard]] std::unique_ptr<EigenSolver> make_eigen_lu(double threshold);
 
 /// COLAMD (T. A. Davis, J. R. Gilbert, S. I. Larimore, E. G. Ng, ACM Trans. Math. Softw. 30(3), 2004), an order of the
-/// columns. Rows of more than 10 √n entries do not take part, as in later versions of the original.
+/// columns. Rows of more than 10 √n entries do not take part, and such columns come last, as in the original.
 /// \param columns  rows of each column \param columns_of columns of each row
 [[nodiscard]] std::vector<index_t> eigen_colamd(const PatternLists& columns, const PatternLists& columns_of);
 

@@ -3,6 +3,7 @@
 #include "core/interruption.hpp"
 #include "solvers/direct/analysis.hpp"
 #include "solvers/direct/eigen_solvers.hpp"
+#include "support/odd_structures.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tests/solvers/systems.hpp"
@@ -350,7 +351,7 @@ TEST(Direct, LuStopsAtItsLimitOfEntries) {
   detail::DirectSystem system{.columns_of = {a.view().row_offsets, a.view().columns},
                               .columns = detail::columns_of(a.view())};
   const auto [prediction, order, scaling] =
-      detail::analyze_direct(system, detail::traits_of(system), DirectMethod::lu_amd);
+      detail::analyze_direct(system, detail::traits_of(system), DirectMethod::lu_amd, {});
   const detail::ColumnMatrix b = detail::permuted(system.columns, scaling, order);
   const offset_t predicted = prediction.factor_nnz;
   constexpr offset_t any = std::numeric_limits<offset_t>::max();
@@ -422,6 +423,56 @@ TEST(Direct, IsInterruptedWithinFactors) {
                  BudgetExceeded);
   }
   EXPECT_LE(backward_error(a.view(), solved(DirectFactors<double>(a.view()), b), b), 1e-14);
+}
+
+/// Predictions give up where factors are out of reach, factors do not.
+TEST(Direct, PredictionsAreBounded) {
+  const Csr<double> a = support::odd_matrix("random", 500, 1);
+  const DirectPrediction prediction = predict_direct(a.view());
+  const auto nnz = static_cast<double>(prediction.factor_nnz);
+  const auto refused = [&](const DirectLimits& limits) {
+    return refusal<BudgetExceeded>([&] { static_cast<void>(predict_direct(a.view(), {}, limits)); });
+  };
+  EXPECT_NE(refused({.factor_nnz = nnz / 2}).find("entries"), std::string::npos);
+  EXPECT_NE(refused({.flops = prediction.flops / 2}).find("flops"), std::string::npos);
+  EXPECT_EQ(predict_direct(a.view(), {}, {.flops = 2 * prediction.flops, .factor_nnz = 2 * nnz}).factor_nnz,
+            prediction.factor_nnz);
+}
+
+TEST(Direct, DenseRowsAndColumns) {
+  const Csr<double> hubs = support::odd_matrix("hubs", 3000, 1);
+  std::vector<offset_t> offsets{0};
+  std::vector<index_t> columns;
+  std::vector<double> values;
+  for (index_t i = 0; i < 1000; ++i) {  // the diagonal, one column, another row
+    for (index_t j = 0; j < 1000; ++j) {
+      if (i != j && j != 17 && i != 400) continue;
+      columns.push_back(j);
+      values.push_back(i == j ? 4.0 : 1.0 / static_cast<double>(1 + i + j));
+    }
+    offsets.push_back(static_cast<offset_t>(columns.size()));
+  }
+  const Csr<double> cross = make_csr<double>(1000, 1000, offsets, columns, values);
+  for (const Csr<double>* a : {&hubs, &cross}) {
+    const std::vector<double> b = random_values<double>(static_cast<std::size_t>(a->rows()), 2);
+    for (const DirectMethod method : lu_methods) {
+      SCOPED_TRACE(to_string(method));
+      const DirectFactors<double> factors(a->view(), {.method = method});
+      EXPECT_LE(backward_error(a->view(), solved(factors, b), b), 1e-10);
+      if (a == &cross) {
+        EXPECT_LE(factors.factors().factor_nnz, 3 * cross.nnz());
+      }
+    }
+  }
+}
+
+TEST(Direct, IsInterruptedWithinOrders) {
+  const Csr<double> a = support::odd_matrix("triangular", 4000, 1);
+  for (const DirectMethod method : lu_methods) {
+    SCOPED_TRACE(to_string(method));
+    const detail::InterruptionScope late(0.0);
+    EXPECT_THROW(static_cast<void>(predict_direct(a.view(), method)), BudgetExceeded);
+  }
 }
 
 TEST(Direct, RichardsonRefines) {
