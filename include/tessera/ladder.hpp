@@ -90,7 +90,8 @@ struct LadderFacts {
 };
 
 /// \param matrix square, on the host; nothing is analysed beyond the statistics where it is null
-/// O(nnz); with the analysis a maximum matching, duplicate rows, and predict_direct() where `predict`.
+/// O(nnz); with the analysis a maximum matching, duplicate rows, and predict_direct() where `predict`, unless direct
+/// factors are out of its reach.
 template <class T>
 [[nodiscard]] LadderFacts ladder_facts(const MatrixStatistics& statistics, const CsrView<T>* matrix = nullptr,
                                        bool predict = true);
@@ -127,13 +128,14 @@ struct [[nodiscard]] LadderReport {
 };
 
 /// Solves A x = b. Tries Jacobi first where it can be set up, for as long as it promises to cost less than the next
-/// rung; then, in an order that follows from the matrix, multigrid, sparse direct factors where they are predicted to
-/// be cheap, incomplete Cholesky with CG for symmetric positive definite A (or -A), and incomplete LU with pivoting,
-/// scaled and matched, with GMRES(50) for all others, and direct factors again within 5e7 entries. A rung is left early
-/// where its factors are useless, or its residual has not fallen to a tenth after 30 iterations.
+/// rung; then, in an order that follows from the matrix and from models of time, multigrid, sparse direct factors,
+/// incomplete Cholesky with CG for symmetric positive definite A (or -A), for all others ILU(0) with BiCGSTAB and
+/// incomplete LU with pivoting, scaled and matched, with GMRES(50). A rung is left early where its factors are useless,
+/// its residual has not fallen to a tenth after 30 iterations, or another promises to cost less; one that converged
+/// goes on where that promises to cost less than what is left, and before the ladder ends without a solution.
 ///
 /// All decisions follow from models and counts, so that runs repeat; set-up of factors that takes longer than 5 s and
-/// 20 µs per entry of A is given up by the clock.
+/// 20 µs per entry of A is given up by the clock. The limit of time holds in analyses and set-up too.
 /// \param A     plan of a square matrix
 /// \param facts of statistics() of its matrix
 /// \param b, x  on A's device; x: guess on entry, on return the best iterate of all rungs

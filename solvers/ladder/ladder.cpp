@@ -173,8 +173,10 @@ class Climb {
   }
 
   /// The cheapest thing to do instead of the rung that iterates: the next rung, or one that was left.
-  [[nodiscard]] detail::Alternative alternative(double projected) {
+  /// \param may_analyse else a next rung that needs the analysis is not looked at
+  [[nodiscard]] detail::Alternative alternative(double projected, bool may_analyse) {
     auto plan = next_rung(true);
+    if (plan && !may_analyse && needs_analysis(*plan)) plan.reset();
     if (plan && needs_analysis(*plan) && (fits_some() || can_predict())) {
       analyse();
       plan = next_rung(true);
@@ -365,9 +367,14 @@ class Climb {
       rules.least_rent = 1.0 / 3.0;
     }
     const auto next = next_rung(true);
-    if (next && needs_analysis(*next)) rules.asking_ms = detail::analysis_ms(result_.facts);
+    const bool is_amg = rung.plan.precond == RungPrecond::amg;
+    if (next && needs_analysis(*next) && !is_amg) rules.asking_ms = detail::analysis_ms(result_.facts);
     if (next && is_plain && next->precond == RungPrecond::amg) rules.first_look = amg_trial;
-    rules.alternative = [this](double projected) { return alternative(projected); };
+    // Where multigrid converges as it should, nothing after it is worth an analysis.
+    const double analysed_from = is_amg ? static_cast<double>(rung.plan.max_iterations) : 0.0;
+    rules.alternative = [this, analysed_from](double projected) {
+      return alternative(projected, projected >= analysed_from);
+    };
     return rules;
   }
 
