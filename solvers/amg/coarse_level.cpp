@@ -1,17 +1,27 @@
 /// The next level of smoothed aggregation: P = (I - ω D⁻¹ A_f) T, R = Pᵀ and R (A P), whole or the rows of a rank.
 #include "core/borrowed_csr.hpp"
+#include "core/interruption.hpp"
 #include "core/row_slice.hpp"
 #include "core/value_passes.hpp"
 #include "solvers/amg/galerkin_rows.hpp"
+#include "solvers/amg/galerkin_size.hpp"
 #include "solvers/amg/setup.hpp"
 #include "solvers/amg/transform_rows.hpp"
 #include "tessera/statistics.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 namespace tessera::detail {
 
 namespace {
+
+/// Operator complexity at which coarsening ends. Meshes stay below 2.
+constexpr double most_complexity = 3.0;
+/// A level with this part of A's entries is small whatever the others are.
+constexpr double small_level = 0.1;
 
 SpgemmOptions product_options(const Device& device) {
   SpgemmOptions options;
@@ -75,16 +85,43 @@ Csr<T> AmgSetup<T>::smooth_rows(std::size_t level, const std::shared_ptr<const C
   return place_rows(device_, part, 0, rows, smoothed->rows());
 }
 
+/// Of graphs with hubs few steps reach everything: the product of a small level may be full, and is not formed then.
+template <class T>
+bool AmgSetup<T>::is_too_complex(std::size_t level) {
+  if (is_refresh_) return false;
+  const AmgLevel<T>& here = hierarchy_.levels[level];
+  const double finest = static_cast<double>(info_.levels.front().nnz);
+  double entries = 0.0;
+  for (const AmgLevelInfo& each : info_.levels) entries += static_cast<double>(each.nnz);
+  const auto coarse_rows = static_cast<double>(here.p->cols());
+  const double allowed = std::max(most_complexity * finest - entries, small_level * finest);
+  if (coarse_rows * coarse_rows <= allowed) return false;
+  const bool is_shared = level < shared_levels_;
+  const RowRange rows = is_shared ? ranks_->rows(level + 1) : RowRange{0, here.r->rows()};
+  EntryCount next{galerkin_size(device_, here.r->view(), here.a->view(), here.p->view(), rows)};
+  if (is_shared) next = ranks_->communicator().sum(ranks_->number(), next);
+  const auto predicted = static_cast<double>(next.entries);
+  if (predicted <= allowed) return false;
+  info_.reason =
+      fmt::format("level {} would have about {:.2g} entries, and all levels {:.1f} times those of A: more than {:.0f}",
+                  level + 1, predicted, (entries + predicted) / finest, most_complexity);
+  return true;
+}
+
 /// P, R and the Galerkin product. \param smoothed the matrix that smooths T
 template <class T>
-void AmgSetup<T>::add_level(std::size_t level, const MeasuredRows<T>& rows, std::shared_ptr<const Csr<T>> smoothed,
+bool AmgSetup<T>::add_level(std::size_t level, const MeasuredRows<T>& rows, std::shared_ptr<const Csr<T>> smoothed,
                             const T* diagonal, double rho) {
   AmgLevel<T>& here = hierarchy_.levels[level];
   const double omega = rho > 0.0 ? options_.prolongator_damping / rho : 0.0;
   here.p = smooth(level, rows.totals.longest, std::move(smoothed), diagonal, omega, prolongator_rows_);
-  clock_->end(&AmgSetupTimes::prolongator);
+  end_phase(&AmgSetupTimes::prolongator);
   restrict_to_coarse(level);
-  clock_->end(&AmgSetupTimes::restriction);
+  end_phase(&AmgSetupTimes::restriction);
+  if (is_too_complex(level)) {
+    here.p = here.r = nullptr;
+    return false;
+  }
   rounding_ = Array<T>(here.r->rows(), Init::none, device_);
   transform_rows(device_, all_rows(here.r->view()),
                  DiagonalRounding<T>{
@@ -92,8 +129,9 @@ void AmgSetup<T>::add_level(std::size_t level, const MeasuredRows<T>& rows, std:
   if (level < shared_levels_) ranks_->complete(rounding_.span(), ranks_->partition(level + 1));
   AmgLevel<T> next;
   next.a = multiply_galerkin(level);
-  clock_->end(&AmgSetupTimes::products);
+  end_phase(&AmgSetupTimes::products);
   hierarchy_.levels.push_back(std::move(next));
+  return true;
 }
 
 /// R = Pᵀ. Of a shared level the own rows, which alone are whole.
@@ -126,6 +164,7 @@ std::shared_ptr<const Csr<T>> AmgSetup<T>::multiply_galerkin(std::size_t level) 
                        galerkin_rows(*here.r, *here.a, *here.p, own.first, own.last, product_options(device_)));
   }
   const auto a_p = kept.a_p.multiply(here.a, here.p, keeps_structures());
+  require_wanted();
   auto next = kept.r_ap.multiply(here.r, a_p, keeps_structures());
   level_rows_ = whole_level(next->view());
   return next;
@@ -133,9 +172,9 @@ std::shared_ptr<const Csr<T>> AmgSetup<T>::multiply_galerkin(std::size_t level) 
 
 template class AmgProduct<float>;
 template class AmgProduct<double>;
-template void AmgSetup<float>::add_level(std::size_t, const MeasuredRows<float>&, std::shared_ptr<const Csr<float>>,
+template bool AmgSetup<float>::add_level(std::size_t, const MeasuredRows<float>&, std::shared_ptr<const Csr<float>>,
                                          const float*, double);
-template void AmgSetup<double>::add_level(std::size_t, const MeasuredRows<double>&, std::shared_ptr<const Csr<double>>,
+template bool AmgSetup<double>::add_level(std::size_t, const MeasuredRows<double>&, std::shared_ptr<const Csr<double>>,
                                           const double*, double);
 
 }  // namespace tessera::detail

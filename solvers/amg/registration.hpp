@@ -5,6 +5,7 @@
 
 #include "solvers/amg/aggregation.hpp"
 #include "solvers/amg/galerkin_rows.hpp"
+#include "solvers/amg/galerkin_size.hpp"
 #include "solvers/amg/node_size.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/amg/prolongator.hpp"
@@ -20,6 +21,7 @@ template struct TransformReduce<Bandwidth>;
 template struct TransformReduce<PlaceOffsets>;
 template struct TransformReduce<ColumnBounds>;
 template struct TransformReduce<CountNodes>;
+template struct TransformReduce<SketchColumns>;
 template struct TransformReduce<ShiftColumns>;
 template struct TransformReduce<CopyOffsets>;
 template struct TransformReduce<CopyElements<index_t>>;
@@ -48,6 +50,7 @@ template struct TransformReduce<PowerStart<double>>;
 template struct TransformReduce<ProbeVector<float>>;
 template struct TransformReduce<ProbeVector<double>>;
 
+template struct TransformRows<UniteSketches>;
 template struct TransformRows<MisNear>;
 template struct TransformRows<MisDecide>;
 template struct TransformRows<JoinRoots>;

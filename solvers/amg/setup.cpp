@@ -5,6 +5,7 @@
 #include "solvers/amg/setup.hpp"
 
 #include "core/borrowed_csr.hpp"
+#include "core/interruption.hpp"
 #include "solvers/amg/coarsest.hpp"
 #include "solvers/amg/node_size.hpp"
 #include "solvers/amg/probe.hpp"
@@ -96,6 +97,12 @@ void AmgSetup<T>::build(const CsrView<T>* a) {
   finish_info();
 }
 
+template <class T>
+void AmgSetup<T>::end_phase(PhaseClock::Phase phase) {
+  clock_->end(phase);
+  require_wanted();
+}
+
 /// The finest matrix is the caller's, unless plans keep its structure, or ranks take their rows of it.
 template <class T>
 void AmgSetup<T>::start(const CsrView<T>* a) {
@@ -168,7 +175,7 @@ bool AmgSetup<T>::is_last(std::size_t level, index_t rows) const {
 template <class T>
 MeasuredRows<T> AmgSetup<T>::measure(std::size_t level) {
   MeasuredRows<T> rows = measure_held(level);
-  clock_->end(&AmgSetupTimes::strength);
+  end_phase(&AmgSetupTimes::strength);
   require_fit(level, rows);
   AmgLevelInfo info;
   info.rows = level_rows_.rows;
@@ -255,7 +262,7 @@ template <class T>
 bool AmgSetup<T>::coarsen_filtered(std::size_t level, MeasuredRows<T>& rows) {
   AmgLevel<T>& here = hierarchy_.levels[level];
   FilteredMatrix<T> filtered = find_strong(level, rows);
-  clock_->end(&AmgSetupTimes::strength);
+  end_phase(&AmgSetupTimes::strength);
   const auto aggregated = filtered.is_all ? here.a->view() : filtered.matrix.view();
   if (!find_aggregates(level, aggregated, filtered.nnz)) return false;
   share_next_level(level);
@@ -275,9 +282,8 @@ bool AmgSetup<T>::coarsen_filtered(std::size_t level, MeasuredRows<T>& rows) {
   } else if (needs_rho) {
     here.rho = spectral_radius(level, power, a, level_rows_.nnz, rows.diagonal.data(), here.rho);
   }
-  clock_->end(&AmgSetupTimes::eigenvalues);
-  add_level(level, rows, strong, filtered.diagonal.data(), rho);
-  return true;
+  end_phase(&AmgSetupTimes::eigenvalues);
+  return add_level(level, rows, strong, filtered.diagonal.data(), rho);
 }
 
 /// Nodes are aggregated by the norms of their blocks. The prolongator is smoothed by A itself, since lumping is right
@@ -294,7 +300,7 @@ bool AmgSetup<T>::coarsen_nodes(std::size_t level, const MeasuredRows<T>& rows) 
     FilteredMatrix<T> filtered = filter<T>(device_, nodes->view(), all, of_nodes, options_.strength_threshold, nullptr);
     info_.levels[level].strong =
         static_cast<double>(filtered.nnz) / static_cast<double>(std::max<offset_t>(nodes->nnz(), 1));
-    clock_->end(&AmgSetupTimes::strength);
+    end_phase(&AmgSetupTimes::strength);
     if (!find_aggregates(level, filtered.is_all ? nodes->view() : filtered.matrix.view(), filtered.nnz)) return false;
   } else if (!find_aggregates(level, a, a.nnz())) {
     return false;
@@ -302,9 +308,8 @@ bool AmgSetup<T>::coarsen_nodes(std::size_t level, const MeasuredRows<T>& rows) 
   share_next_level(level);
   PowerMethod<T> power(device_, a.rows);
   here.rho = spectral_radius(level, power, a, a.nnz(), rows.diagonal.data(), here.rho);
-  clock_->end(&AmgSetupTimes::eigenvalues);
-  add_level(level, rows, here.a, rows.diagonal.data(), here.rho);
-  return true;
+  end_phase(&AmgSetupTimes::eigenvalues);
+  return add_level(level, rows, here.a, rows.diagonal.data(), here.rho);
 }
 
 /// \returns whether there is a coarser level
@@ -320,7 +325,7 @@ bool AmgSetup<T>::find_aggregates(std::size_t level, const CsrView<T>& graph, of
       aggregates = aggregate(device_, graph, whole_level(graph), entries);
     }
     if (of_first) ranks_->take_from_first(aggregates);
-    clock_->end(&AmgSetupTimes::aggregation);
+    end_phase(&AmgSetupTimes::aggregation);
   }
   info_.levels[level].aggregates = aggregates.count;
   info_.levels[level].rounds = aggregates.rounds;
@@ -344,7 +349,7 @@ void AmgSetup<T>::invert_coarsest(const MeasuredRows<T>& rows) {
                                       ? host::dense_inverse(coarsest.a->view(), rows.diagonal.data())
                                       : cuda::dense_inverse(device_, coarsest.a->view(), rows.diagonal.data());
   }
-  clock_->end(&AmgSetupTimes::coarsest);
+  end_phase(&AmgSetupTimes::coarsest);
 }
 
 /// <A u, v> = <u, A v> for random u and v. R A P is cheaper to test than A, and hardly ever symmetric where A is not.
@@ -361,7 +366,7 @@ void AmgSetup<T>::test_symmetry() {
   DeviceValue<AsymmetrySums> sums(device_);
   transform_rows(device_, rows.set(rows.own, rows.nnz), AsymmetryProbe<T>{.a = pointers_of(a)}, sums.data());
   is_symmetric_ = rows.sum(sums.get()).is_rounding(static_cast<double>(std::numeric_limits<T>::epsilon()));
-  clock_->end(&AmgSetupTimes::check);
+  end_phase(&AmgSetupTimes::check);
 }
 
 template <class T>

@@ -104,8 +104,12 @@ class AmgSetup {
   [[nodiscard]] FilteredMatrix<T> find_strong(std::size_t level, const MeasuredRows<T>& rows);
   /// \param entries of the graph, over all ranks
   bool find_aggregates(std::size_t level, const CsrView<T>& graph, offset_t entries);
-  void add_level(std::size_t level, const MeasuredRows<T>& rows, std::shared_ptr<const Csr<T>> smoothed,
+  /// \returns whether the level has as few entries as it may
+  bool add_level(std::size_t level, const MeasuredRows<T>& rows, std::shared_ptr<const Csr<T>> smoothed,
                  const T* diagonal, double rho);
+  [[nodiscard]] bool is_too_complex(std::size_t level);
+  /// What was done since the last phase, which is an interruption point.
+  void end_phase(PhaseClock::Phase phase);
   /// \param entries of `a`, over all ranks
   [[nodiscard]] double spectral_radius(std::size_t level, PowerMethod<T>& power, const CsrView<T>& a, offset_t entries,
                                        const T* diagonal, double gershgorin);

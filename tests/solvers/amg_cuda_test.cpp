@@ -41,6 +41,8 @@ std::vector<Case> cases() {
   add("not smoothed", poisson2d<double>(n, n), {.coarsest_rows = 30, .prolongator_damping = 0.0});
   AmgOptions elastic{.coarsest_rows = 30, .block_size = 3};
   add("blocks", elasticity3d<double>(n / 4), elastic);
+  add("blocks, found", elasticity3d<double>(n / 4), {.coarsest_rows = 30});
+  add("full second level", generated("plgraph:8000"));
   elastic.coordinates = generator_coordinates(parse_generator("elasticity3d:" + std::to_string(n / 4)));
   add("rigid-body modes", elasticity3d<double>(n / 4), elastic);
   return all;

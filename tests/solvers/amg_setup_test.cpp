@@ -1,5 +1,7 @@
 /// The hierarchy of AMG against its definitions, recomputed in Eigen: strong entries, aggregates, prolongators,
 /// Galerkin products, eigenvalues, the inverse of the coarsest matrix; new values on old aggregates.
+#include "solvers/amg/galerkin_size.hpp"
+#include "support/odd_structures.hpp"
 #include "tessera/statistics.hpp"
 #include "tests/solvers/amg_systems.hpp"
 #include "tests/support/compare.hpp"
@@ -210,6 +212,52 @@ TEST(AmgSetup, RigidBodyModesAreInterpolatedExactly) {
   const Eigen::MatrixXd wanted = modes(inner, Eigen::all);
   const Eigen::MatrixXd coarse = rows.completeOrthogonalDecomposition().solve(wanted);
   EXPECT_LE((rows * coarse - wanted).cwiseAbs().maxCoeff(), 1e-10);
+}
+
+/// Sketches of 32 registers err by 18 % for a row, and by less in the sum.
+TEST(AmgSetup, SizesOfGalerkinProductsArePredicted) {
+  for (const auto& [name, a] : symmetric_matrices()) {
+    SCOPED_TRACE(name);
+    const Built<double> setup(a.view(), {.coarsest_rows = 40}, Device{});
+    const auto& levels = setup.hierarchy().levels;
+    for (std::size_t l = 0; l + 1 < levels.size(); ++l) {
+      const detail::AmgLevel<double>& here = levels[l];
+      const auto size = [&](const detail::RowRange& rows) {
+        return detail::galerkin_size(Device::host(2), here.r->view(), here.a->view(), here.p->view(), rows);
+      };
+      const index_t rows = here.r->rows();
+      const offset_t whole = size({0, rows});
+      EXPECT_NEAR(static_cast<double>(whole), static_cast<double>(levels[l + 1].a->nnz()),
+                  0.25 * static_cast<double>(levels[l + 1].a->nnz()))
+          << l;
+      EXPECT_EQ(size({0, rows / 3}) + size({rows / 3, rows}), whole);
+    }
+  }
+}
+
+/// Two steps in a graph with hubs reach most of it: the second level would be nearly full.
+TEST(AmgSetup, EndsWhereTheNextLevelWouldBeFull) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const Csr<double> a = support::odd_matrix("powerlaw", 20000, seed);
+    Built<double> setup(a.view(), {}, Device{});
+    EXPECT_FALSE(setup.info().coarsens);
+    EXPECT_EQ(setup.info().operator_complexity, 1.0);
+    EXPECT_EQ(setup.hierarchy().levels.size(), 1U);
+    EXPECT_EQ(setup.hierarchy().levels[0].p, nullptr);
+    EXPECT_TRUE(setup.structures().empty());
+    EXPECT_NE(setup.info().reason.find("more than 3"), std::string::npos) << setup.info().reason;
+    const std::string reason = setup.info().reason;
+    setup.refresh(a.view());
+    EXPECT_EQ(setup.info().reason, reason);
+  }
+}
+
+/// A level may be full where it is small: complexity counts, not density.
+TEST(AmgSetup, SmallFullLevelsStay) {
+  Built<double> setup(star_matrix(3000).view(), {.coarsest_rows = 1}, Device{});
+  EXPECT_TRUE(setup.info().coarsens);
+  Built<double> grid(poisson2d<double>(60, 60).view(), {.coarsest_rows = 1}, Device{});
+  EXPECT_EQ(grid.info().levels.back().rows, 1);
 }
 
 TEST(AmgSetup, CoarsestInverse) {

@@ -139,6 +139,7 @@ std::vector<System> systems() {
   // The hub's aggregate takes all rows: the next level has fewer rows than there are devices.
   const EigenSparse<double> hub = with_hubs(700, {350}).a[0];
   result.push_back({"one aggregate", to_csr<double>(hub)->to(Device{}), {.coarsest_rows = 20}, false});
+  result.push_back({"full second level", generate<double>(parse_generator("plgraph:8000")), {}});
   result.push_back({"whole on every device", poisson2d<double>(12, 9), {}, false});
   return result;
 }
