@@ -54,16 +54,12 @@ struct KnownGrowth {
   std::string_view operation;
   std::string_view reason;
 };
-constexpr std::array<KnownGrowth, 19> known_growth{{
-    {"star", "ilu0", "the full row is a pivot of all rows below it"},
-    {"star", "bjacobi", "as ilu0, in a block of n/8 rows"},
-    {"hubs", "ilu0", "each hub is a pivot of n/10 rows, with n/10 entries"},
+constexpr std::array<KnownGrowth, 15> known_growth{{
     {"hubs", "ilut", "matching"},
     {"hubs", "ilutp", "matching"},
     {"hubs", "spai", "n/10 rows read the n/10 entries of a hub"},
     {"hubs", "advice", "matching, and COLAMD of long rows"},
     {"hubs", "ladder", "matching and COLAMD do not watch the clock"},
-    {"powerlaw", "amg", "the second level is nearly full"},
     {"powerlaw", "advice", "AMD"},
     {"random", "ilut", "rows meet more candidates than they keep, the more the larger the matrix"},
     {"random", "ilutp", "as ilut"},

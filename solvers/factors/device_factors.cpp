@@ -88,7 +88,7 @@ std::unique_ptr<FactorSolve<T>> factor_and_analyse_on_device(const CsrView<T>& m
                                                              const Device& device, IncompleteFactorInfo& info) {
   const bool cholesky = options.kind == FactorKind::ic0;
   const Stopwatch watch;
-  FactorBudget budget(options, matrix.rows, matrix.nnz(), watch);
+  const FactorBudget budget(options, matrix.rows, matrix.nnz());
   if (cholesky) require_symmetric_by_probe(matrix, device);
   info.scaling = "none";
   info.ordering = Ordering::natural;
@@ -102,7 +102,7 @@ std::unique_ptr<FactorSolve<T>> factor_and_analyse_on_device(const CsrView<T>& m
   info.fill = matrix.nnz() == 0 ? 0.0 : static_cast<double>(entries) / static_cast<double>(matrix.nnz());
   info.zero_pivots = factors.zero_pivots;
   budget.check(matrix.rows, entries);
-  budget.check_time(matrix.rows);
+  budget.check_time();
   info.factor_ms = watch.milliseconds() - info.prepare_ms;
 
   PreparedFactors<T> prepared;

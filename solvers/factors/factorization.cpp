@@ -23,15 +23,14 @@ offset_t limit_of_entries(double fill_limit, index_t rows, offset_t entries) {
 
 }  // namespace
 
-FactorBudget::FactorBudget(const IncompleteFactorOptions& options, index_t rows, offset_t entries,
-                           const Stopwatch& watch)
+FactorBudget::FactorBudget(const IncompleteFactorOptions& options, index_t rows, offset_t entries)
     : kind_(options.kind),
       fill_limit_(options.fill_limit),
       seconds_(options.time_limit_seconds),
       all_rows_(rows),
       matrix_entries_(entries),
       most_entries_(limit_of_entries(options.fill_limit, rows, entries)),
-      watch_(watch) {}
+      limit_(options.time_limit_seconds) {}
 
 void FactorBudget::refuse_entries(index_t row, offset_t entries) const {
   throw BudgetExceeded(fmt::format(
@@ -39,11 +38,9 @@ void FactorBudget::refuse_entries(index_t row, offset_t entries) const {
       to_string(kind_), entries, std::min(row + 1, all_rows_), all_rows_, fill_limit_, matrix_entries_));
 }
 
-void FactorBudget::check_time(index_t row) const {
-  const double seconds = watch_.seconds();
-  if (seconds <= seconds_) return;
-  throw BudgetExceeded(fmt::format("{}: {:.3g} s are spent after {} of {} rows, and the limit is {:.3g} s",
-                                   to_string(kind_), seconds, std::min(row + 1, all_rows_), all_rows_, seconds_));
+void FactorBudget::check_time() const {
+  if (is_wanted()) return;
+  throw BudgetExceeded(fmt::format("{}: given up, the limit is {:.3g} s", to_string(kind_), seconds_));
 }
 
 }  // namespace tessera::detail

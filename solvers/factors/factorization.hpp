@@ -2,7 +2,7 @@
 /// Incomplete factorizations on the host, in double, of a matrix that is prepared: scaled and permuted.
 #pragma once
 
-#include "core/stopwatch.hpp"
+#include "core/interruption.hpp"
 #include "tessera/incomplete_factors.hpp"
 #include "tessera/types.hpp"
 
@@ -52,19 +52,21 @@ struct Factorization {
   }
 };
 
-/// What a factorization may spend.
+/// What a factorization may spend. A limit of time holds while this lives.
 class FactorBudget {
  public:
-  /// \param entries of the matrix \param watch runs since the set-up began
-  FactorBudget(const IncompleteFactorOptions& options, index_t rows, offset_t entries, const Stopwatch& watch);
+  /// \param entries of the matrix
+  FactorBudget(const IncompleteFactorOptions& options, index_t rows, offset_t entries);
 
-  /// Call after every row. \param entries of the factors so far \throws BudgetExceeded
-  void check(index_t row, offset_t entries) {
-    if (entries > most_entries_) refuse_entries(row, entries);
-    if ((++rows_ & 31) == 0) check_time(row);
-  }
+  /// Call after every row; an interruption point. \param entries of the factors so far \param steps that the row took
   /// \throws BudgetExceeded
-  void check_time(index_t row) const;
+  void check(index_t row, offset_t entries, std::int64_t steps = 1) const {
+    if (entries > most_entries_) refuse_entries(row, entries);
+    interruption_point(steps);
+  }
+
+  /// Asks at once, while check() asks from time to time. \throws BudgetExceeded
+  void check_time() const;
 
  private:
   [[noreturn]] void refuse_entries(index_t row, offset_t entries) const;
@@ -75,8 +77,7 @@ class FactorBudget {
   index_t all_rows_;
   offset_t matrix_entries_;
   offset_t most_entries_;
-  Stopwatch watch_;
-  std::uint32_t rows_ = 0;
+  InterruptionScope limit_;
 };
 
 }  // namespace tessera::detail
@@ -87,8 +88,8 @@ namespace tessera::host {
 
 /// ILU(k): the pattern of levels up to k, then L U on it. Diagonal entries that are not stored are added. Rows that do
 /// not depend on each other are computed by the threads of `device`. \param level k; 0: ILU(0)
-[[nodiscard]] detail::Factorization ilu_on_pattern(const detail::FactorRows& a, int level, detail::FactorBudget& budget,
-                                                   const Device& device);
+[[nodiscard]] detail::Factorization ilu_on_pattern(const detail::FactorRows& a, int level,
+                                                   const detail::FactorBudget& budget, const Device& device);
 
 struct ThresholdOptions {
   double drop_tolerance;
@@ -102,7 +103,7 @@ struct ThresholdOptions {
 /// ILUT(τ, p) and, with pivoting, ILUTP: multipliers and entries of row i of at most τ ‖â_i‖₂ are dropped, then the p
 /// largest of L and the p largest of U off the diagonal are kept; equal ones in the order of their columns.
 [[nodiscard]] detail::Factorization ilut(const detail::FactorRows& a, const ThresholdOptions& options,
-                                         detail::FactorBudget& budget);
+                                         const detail::FactorBudget& budget);
 
 /// Shifts α: the factors are those of Â + α diag(Â).
 struct ShiftOptions {
@@ -118,13 +119,13 @@ struct ShiftOptions {
 /// \throws InvalidMatrix naming a row whose diagonal entry is missing or not positive, and where the largest shift is
 /// too small
 [[nodiscard]] detail::Factorization ic0(const detail::FactorRows& a, const ShiftOptions& shifts,
-                                        detail::FactorBudget& budget, const Device& device);
+                                        const detail::FactorBudget& budget, const Device& device);
 
 /// ICT(τ, p) of a symmetric Â, of which the upper triangle is read: entries of column j of L of at most τ ‖â_j‖₂ are
 /// dropped, then the p largest off the diagonal are kept. Throws as ic0().
 [[nodiscard]] detail::Factorization ict(const detail::FactorRows& a, double drop_tolerance,
                                         std::int64_t max_row_entries, const ShiftOptions& shifts,
-                                        detail::FactorBudget& budget);
+                                        const detail::FactorBudget& budget);
 
 /// ‖(L U)⁻¹ e‖∞, e = ones.
 [[nodiscard]] double condition_estimate(const detail::Factorization& factors);

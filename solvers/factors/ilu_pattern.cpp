@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -29,7 +30,7 @@ struct FillPattern {
 };
 
 /// The pattern of A with its diagonal.
-FillPattern pattern_of(const FactorRows& a, FactorBudget& budget) {
+FillPattern pattern_of(const FactorRows& a, const FactorBudget& budget) {
   FillPattern pattern;
   pattern.offsets.reserve(a.offsets.size());
   pattern.columns.reserve(a.columns.size());
@@ -90,7 +91,7 @@ class LevelRow {
 };
 
 /// Entries of level at most `most`: those of A have level 0, fill has lev_ij = min over k of lev_ik + lev_kj + 1.
-FillPattern pattern_by_levels(const FactorRows& a, int most, FactorBudget& budget) {
+FillPattern pattern_by_levels(const FactorRows& a, int most, const FactorBudget& budget) {
   FillPattern pattern;
   std::vector<int> levels;
   LevelRow row(a.rows());
@@ -102,6 +103,7 @@ FillPattern pattern_by_levels(const FactorRows& a, int most, FactorBudget& budge
       const int base = row.level(j);
       if (base >= most) continue;
       const offset_t end = pattern.offsets[static_cast<std::size_t>(j) + 1];
+      detail::interruption_point(end - pattern.diagonals[static_cast<std::size_t>(j)]);
       for (offset_t k = pattern.diagonals[static_cast<std::size_t>(j)] + 1; k < end; ++k) {
         const int further = levels[static_cast<std::size_t>(k)];
         if (further < most - base) row.offer(i, pattern.columns[static_cast<std::size_t>(k)], base + further + 1);
@@ -124,30 +126,60 @@ class PatternElimination {
   PatternElimination(const FactorRows& a, const FillPattern& pattern, std::vector<double>& values)
       : a_(&a), pattern_(&pattern), values_(&values), position_(static_cast<std::size_t>(a.rows()), -1) {}
 
-  /// \returns whether the pivot was replaced
-  bool eliminate(index_t i) {
+  struct Done {
+    bool is_replaced;    ///< the pivot
+    std::int64_t steps;  ///< entries touched
+  };
+
+  Done eliminate(index_t i) {
     const offset_t begin = pattern_->offsets[static_cast<std::size_t>(i)];
     const offset_t end = pattern_->offsets[static_cast<std::size_t>(i) + 1];
     const offset_t diagonal = pattern_->diagonals[static_cast<std::size_t>(i)];
     double* const values = values_->data();
     const index_t* const columns = pattern_->columns.data();
     const double row_max = load(i, begin, end);
+    std::int64_t steps = 2 * (end - begin);
     for (offset_t k = begin; k < diagonal; ++k) {
       const auto j = static_cast<std::size_t>(columns[k]);
       const double factor = values[k] / values[pattern_->diagonals[j]];
       values[k] = factor;
-      for (offset_t m = pattern_->diagonals[j] + 1; m < pattern_->offsets[j + 1]; ++m) {
+      const Range pivots{pattern_->diagonals[j] + 1, pattern_->offsets[j + 1]};
+      const Range own{k + 1, end};
+      const auto halvings = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(pivots.size())));
+      const std::int64_t searches = own.size() * halvings;
+      if (pivots.size() > most_read_per_search * searches) {
+        subtract_found(own, pivots, factor);
+        steps += most_read_per_search * searches;
+        continue;
+      }
+      for (offset_t m = pivots.begin; m < pivots.end; ++m) {
         const offset_t target = position_[static_cast<std::size_t>(columns[m])];
         if (target >= 0) values[target] -= factor * values[m];
       }
+      steps += pivots.size();
     }
     for (offset_t k = begin; k < end; ++k) position_[static_cast<std::size_t>(columns[k])] = -1;
     const Pivot<double> pivot = safe_pivot(values[diagonal], row_max);
     values[diagonal] = pivot.value;
-    return pivot.is_replaced;
+    return {pivot.is_replaced, steps};
   }
 
  private:
+  /// A step of a search waits for memory, a row of a pivot is read in order.
+  static constexpr std::int64_t most_read_per_search = 2;
+
+  /// Entries of the row, each sought in the row of a pivot that is much longer.
+  void subtract_found(Range own, Range pivots, double factor) {
+    double* const values = values_->data();
+    const index_t* const columns = pattern_->columns.data();
+    const index_t* at = columns + pivots.begin;
+    for (offset_t k = own.begin; k < own.end; ++k) {
+      at = std::lower_bound(at, columns + pivots.end, columns[k]);
+      if (at == columns + pivots.end) return;
+      if (*at == columns[k]) values[k] -= factor * values[at - columns];
+    }
+  }
+
   /// Puts row i of A into its place. \returns its largest magnitude
   double load(index_t i, offset_t begin, offset_t end) {
     for (offset_t k = begin; k < end; ++k) {
@@ -168,14 +200,14 @@ class PatternElimination {
 };
 
 index_t eliminate_all(const FactorRows& a, const FillPattern& pattern, std::vector<double>& values,
-                      FactorBudget& budget, const Device& device) {
+                      const FactorBudget& budget, const Device& device) {
   if (device.threads() > 1) {
     const LevelSchedule schedule = level_schedule(pattern.offsets, pattern.columns, Triangle::lower);
     if (is_worth_threads(schedule, pattern.offsets.back(), device)) {
       std::atomic<index_t> replaced{0};
       for_each_level_with(schedule, device, [&] {
         return [&, rows = PatternElimination(a, pattern, values)](index_t i) mutable {
-          if (rows.eliminate(i)) replaced.fetch_add(1, std::memory_order_relaxed);
+          if (rows.eliminate(i).is_replaced) replaced.fetch_add(1, std::memory_order_relaxed);
         };
       });
       return replaced;
@@ -184,8 +216,9 @@ index_t eliminate_all(const FactorRows& a, const FillPattern& pattern, std::vect
   index_t replaced = 0;
   PatternElimination rows(a, pattern, values);
   for (index_t i = 0; i < a.rows(); ++i) {
-    if (rows.eliminate(i)) ++replaced;
-    budget.check(i, 0);
+    const PatternElimination::Done done = rows.eliminate(i);
+    if (done.is_replaced) ++replaced;
+    budget.check(i, 0, done.steps);
   }
   return replaced;
 }
@@ -211,7 +244,7 @@ Factorization split(const FillPattern& pattern, const std::vector<double>& value
 
 }  // namespace
 
-Factorization ilu_on_pattern(const FactorRows& a, int level, FactorBudget& budget, const Device& device) {
+Factorization ilu_on_pattern(const FactorRows& a, int level, const FactorBudget& budget, const Device& device) {
   const FillPattern pattern = level == 0 ? pattern_of(a, budget) : pattern_by_levels(a, level, budget);
   std::vector<double> values(pattern.columns.size());
   const index_t replaced = eliminate_all(a, pattern, values, budget, device);

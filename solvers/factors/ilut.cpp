@@ -141,6 +141,7 @@ class ThresholdElimination {
 
   void subtract_row(index_t i, index_t step, double factor) {
     const FactorRows& upper = factors_.upper;
+    detail::interruption_point(static_cast<std::int64_t>(upper.end(step) - upper.begin(step)));
     for (std::size_t k = upper.begin(step); k < upper.end(step); ++k)
       add(i, upper.columns[k], -factor * upper.values[k]);
   }
@@ -202,7 +203,8 @@ class ThresholdElimination {
 };
 
 template <class Order>
-Factorization eliminate_all(const FactorRows& a, const ThresholdOptions& options, Order order, FactorBudget& budget) {
+Factorization eliminate_all(const FactorRows& a, const ThresholdOptions& options, Order order,
+                            const FactorBudget& budget) {
   ThresholdElimination<Order> elimination(a, options, std::move(order));
   for (index_t i = 0; i < a.rows(); ++i) {
     elimination.eliminate(i);
@@ -213,7 +215,7 @@ Factorization eliminate_all(const FactorRows& a, const ThresholdOptions& options
 
 }  // namespace
 
-Factorization ilut(const FactorRows& a, const ThresholdOptions& options, FactorBudget& budget) {
+Factorization ilut(const FactorRows& a, const ThresholdOptions& options, const FactorBudget& budget) {
   if (options.pivot_tolerance <= 0.0 && options.column_order.empty()) {
     return eliminate_all(a, options, NaturalOrder{}, budget);
   }

@@ -227,6 +227,7 @@ class CholeskyByColumns {
     const std::size_t first = at_[static_cast<std::size_t>(k)]++;
     const double factor = upper_.values[first];
     const std::size_t end = upper_.end(k);
+    detail::interruption_point(static_cast<std::int64_t>(end - first));
     for (std::size_t m = first + 1; m < end; ++m) add(upper_.columns[m], -factor * upper_.values[m]);
     if (first + 1 < end) columns_.link(k, upper_.columns[first + 1]);
     return factor * factor;
@@ -270,7 +271,7 @@ double next_shift(double shift, const ShiftOptions& shifts, const std::string& w
                   shift, where, shifts.largest));
 }
 
-Factorization ic0(const FactorRows& a, const ShiftOptions& shifts, FactorBudget& budget, const Device& device) {
+Factorization ic0(const FactorRows& a, const ShiftOptions& shifts, const FactorBudget& budget, const Device& device) {
   const std::vector<double> a_diagonal = positive_diagonal(a);
   FactorRows lower = lower_triangle(a);
   Factorization factors;
@@ -285,7 +286,7 @@ Factorization ic0(const FactorRows& a, const ShiftOptions& shifts, FactorBudget&
     CholeskyOnPattern rows = make_rows();
     for (index_t i = 0; i < a.rows(); ++i) {
       if (!rows.eliminate(i)) return i;
-      budget.check(i, 0);
+      budget.check(i, 0, lower.offsets[static_cast<std::size_t>(i) + 1] - lower.offsets[static_cast<std::size_t>(i)]);
     }
     return none;
   });
@@ -295,7 +296,7 @@ Factorization ic0(const FactorRows& a, const ShiftOptions& shifts, FactorBudget&
 }
 
 Factorization ict(const FactorRows& a, double drop_tolerance, std::int64_t max_row_entries, const ShiftOptions& shifts,
-                  FactorBudget& budget) {
+                  const FactorBudget& budget) {
   const std::vector<double> a_diagonal = positive_diagonal(a);
   Factorization factors;
   factors.is_symmetric = true;

@@ -60,7 +60,7 @@ void check_matrix(const CsrView<T>& a, FactorKind kind, const Device& threads) {
 }
 
 Factorization factorize(const FactorRows& a, const IncompleteFactorOptions& options,
-                        const std::vector<index_t>& column_order, FactorBudget& budget, const Device& threads) {
+                        const std::vector<index_t>& column_order, const FactorBudget& budget, const Device& threads) {
   const host::ShiftOptions shifts{options.smallest_shift, options.largest_shift};
   switch (options.kind) {
     case FactorKind::ilu0:
@@ -159,7 +159,7 @@ FactorSet<T> factors_by_host(const CsrView<T>& a, const IncompleteFactorOptions&
   const Device threads = device.is_host() ? device : Device{};
   const Stopwatch watch;
   check_matrix(a, options.kind, threads);
-  FactorBudget budget(options, a.rows, a.nnz(), watch);
+  const FactorBudget budget(options, a.rows, a.nnz());
   PreparedMatrix prepared = detail::prepare_matrix(a, options, kept == nullptr ? nullptr : &kept->permutations);
   FactorSet<T> set;
   set.info.ordering = detail::chosen_ordering(options);
@@ -167,7 +167,7 @@ FactorSet<T> factors_by_host(const CsrView<T>& a, const IncompleteFactorOptions&
   set.info.permuted = prepared.permutations.is_matched;
   set.info.smallest_diagonal = prepared.smallest_diagonal;
   set.info.prepare_ms = watch.milliseconds();
-  budget.check_time(0);
+  budget.check_time();
 
   const Stopwatch factor_watch;
   Factorization factors = factorize(prepared.matrix, options,

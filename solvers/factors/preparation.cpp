@@ -3,6 +3,7 @@
 #include "solvers/factors/preparation.hpp"
 
 #include "core/checked.hpp"
+#include "core/interruption.hpp"
 #include "core/parallel.hpp"
 #include "preprocess/scaling_limits.hpp"
 #include "solvers/factors/kept_entries.hpp"
@@ -198,7 +199,10 @@ FactorRows permuted_matrix(const CsrView<T>& a, const PreparedMatrix& prepared, 
   result.columns.reserve(a.columns.size());
   result.values.reserve(a.columns.size());
   std::vector<KeptEntry> row;
-  for (index_t k = 0; k < a.rows; ++k) rows.append(k, row, result);
+  for (index_t k = 0; k < a.rows; ++k) {
+    rows.append(k, row, result);
+    interruption_point(static_cast<std::int64_t>(result.end(k) - result.begin(k)));
+  }
   return result;
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "core/host_device.hpp"
+#include "core/interruption.hpp"
 #include "core/parallel.hpp"
 #include "solvers/fused/preconditioner.hpp"
 #include "tessera/array.hpp"
@@ -115,23 +116,29 @@ struct ForRows {
 
 namespace tessera::detail {
 
-/// Runs an operation on all rows. Returns before it is done on a GPU. \param most unknowns of any row, where it solves
+/// Runs an operation on all rows. Returns before it is done on a GPU. On the host rows that solve are an interruption
+/// point from time to time. \param most unknowns of any row, where it solves
 template <class Op>
 void for_rows(const Device& device, index_t rows, const Op& op, int most = 0) {
   if (!device.is_host()) return cuda::ForRows<Op>::run(device, rows, op, most);
   // Rows differ in their work, so threads take a few at a time.
   constexpr std::int64_t rows_of_task = 64;
   const std::int64_t tasks = (std::int64_t{rows} + rows_of_task - 1) / rows_of_task;
-  host::parallel_tasks(
-      device, tasks,
-      [&](std::int64_t task) {
-        std::array<double, Op::solves ? static_cast<std::size_t>(scratch_size(max_unknowns)) : 1> scratch;
-        const std::int64_t end = std::min<std::int64_t>(rows, (task + 1) * rows_of_task);
-        for (std::int64_t i = task * rows_of_task; i < end; ++i) {
-          op.run(SerialGroup{}, static_cast<index_t>(i), scratch.data());
-        }
-      },
-      Op::solves ? 1 : 4);
+  const std::int64_t at_once = Op::solves ? 16 * std::int64_t{std::max(device.threads(), 1)} : tasks;
+  for (std::int64_t first = 0; first < tasks; first += at_once) {
+    require_wanted();
+    host::parallel_tasks(
+        device, std::min(at_once, tasks - first),
+        [&](std::int64_t task) {
+          std::array<double, Op::solves ? static_cast<std::size_t>(scratch_size(max_unknowns)) : 1> scratch;
+          const std::int64_t begin = (first + task) * rows_of_task;
+          const std::int64_t end = std::min<std::int64_t>(rows, begin + rows_of_task);
+          for (std::int64_t i = begin; i < end; ++i) {
+            op.run(SerialGroup{}, static_cast<index_t>(i), scratch.data());
+          }
+        },
+        Op::solves ? 1 : 4);
+  }
 }
 
 }  // namespace tessera::detail

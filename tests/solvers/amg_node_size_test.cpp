@@ -66,7 +66,8 @@ void clamp(Rows& rows, index_t unknown) {
 TEST(NodeSize, OfRandomGraphs) {
   for (int size = 1; size <= 8; ++size) {
     for (unsigned seed = 0; seed < 20; ++seed) {
-      const Csr<double> a = matrix_of(expanded(random_graph(40 + static_cast<int>(seed), 1 + static_cast<int>(seed % 5), seed), size));
+      const Csr<double> a =
+          matrix_of(expanded(random_graph(40 + static_cast<int>(seed), 1 + static_cast<int>(seed % 5), seed), size));
       // Nodes of eight are nodes of four or two that come in twins.
       EXPECT_EQ(found(a), size <= 6 ? size : size == 8 ? 4 : 1) << size << ' ' << seed;
     }

@@ -1,5 +1,6 @@
 #include "solvers/factors/factorization.hpp"
 #include "solvers/factors/level_schedule.hpp"
+#include "support/odd_structures.hpp"
 #include "tests/solvers/factors_support.hpp"
 
 #include <gtest/gtest.h>
@@ -37,6 +38,39 @@ std::vector<std::vector<int>> levels_by_definition(const Csr<double>& a) {
     }
   }
   return level;
+}
+
+/// ILU(0) by its definition, with the operations of the library in their order.
+Eigen::MatrixXd ilu0_by_definition(const Csr<double>& a) {
+  Eigen::MatrixXd values = to_dense(a.view());
+  const Eigen::MatrixXd pattern = values;
+  for (Eigen::Index i = 0; i < values.rows(); ++i) {
+    for (Eigen::Index j = 0; j < i; ++j) {
+      if (pattern(i, j) == 0.0) continue;
+      values(i, j) /= values(j, j);
+      for (Eigen::Index k = j + 1; k < values.cols(); ++k) {
+        if (pattern(i, k) != 0.0 && pattern(j, k) != 0.0) values(i, k) -= values(i, j) * values(j, k);
+      }
+    }
+  }
+  return values;
+}
+
+/// Rows of pivots that are much longer are searched, others read: the same bits.
+TEST(FactorsIlu, LongRowsOfPivots) {
+  for (const char* structure : {"star", "hubs", "random", "triangular"}) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      SCOPED_TRACE(::testing::Message() << structure << ", seed " << seed);
+      const Csr<double> a = support::odd_matrix(structure, 600, seed);
+      const Eigen::MatrixXd expected = ilu0_by_definition(a);
+      for (const int threads : {1, 3}) {
+        const Factorization f = ilu(a, 0, Device::host(threads));
+        ASSERT_EQ(f.zero_pivots, 0);
+        EXPECT_TRUE((dense_lower(f) == expected.triangularView<Eigen::UnitLower>().toDenseMatrix()));
+        EXPECT_TRUE((dense_upper(f) == expected.triangularView<Eigen::Upper>().toDenseMatrix()));
+      }
+    }
+  }
 }
 
 TEST(FactorsIlu, OfATridiagonalMatrixIsLu) {

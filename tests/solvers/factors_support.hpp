@@ -65,7 +65,7 @@ template <class T>
 [[nodiscard]] inline detail::FactorBudget no_limits(const detail::FactorRows& a) {
   IncompleteFactorOptions options;
   options.fill_limit = 1e9;
-  return detail::FactorBudget(options, a.rows(), a.nnz(), Stopwatch{});
+  return detail::FactorBudget(options, a.rows(), a.nnz());
 }
 
 struct RandomMatrix {

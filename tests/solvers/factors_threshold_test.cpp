@@ -1,3 +1,4 @@
+#include "core/stopwatch.hpp"
 #include "solvers/factors/factorization.hpp"
 #include "tests/solvers/factors_support.hpp"
 
