@@ -76,7 +76,7 @@ class QuotientGraph {
       update_variables(p);
       merge_equal_variables(p);
       finish_element(p, left - at(p).size);
-      count(at(p));
+      count(at(p), left - at(p).size);
     }
   }
 
@@ -343,18 +343,22 @@ class QuotientGraph {
     pivot.length = static_cast<index_t>(out - pivot.begin);
   }
 
-  /// Entries and work of L and U in the columns of a pivot, and steps of the order.
-  void count(const Node& pivot) {
+  /// Entries and work of L and U in the columns of a pivot, and steps of the order. All edges that are left will be
+  /// entries: with at least so many per vertex as the pivot had, they bound the work too, by their mean.
+  void count(const Node& pivot, index_t left) {
     const double size = pivot.size;
     const double below = pivot.degree + (size - 1.0) / 2.0;
     entries_ += size * (2.0 * below + 1.0);
     flops_ += size * below * (2.0 * below + 1.0);
     all_steps_ += static_cast<double>(steps_);
-    if (entries_ > limits_.entries || flops_ > limits_.flops) {
+    const double edges = 0.5 * left * pivot.degree;
+    const double entries = entries_ + 2.0 * edges;
+    const double flops = flops_ + edges * pivot.degree;
+    if (entries > limits_.entries || flops > limits_.flops) {
       throw BudgetExceeded(fmt::format(
           "an approximate minimum degree order fills factors with over {:.3g} entries, for {:.3g} flops; the "
           "limits are {:.3g} and {:.3g}",
-          entries_, flops_, limits_.entries, limits_.flops));
+          entries, flops, limits_.entries, limits_.flops));
     }
     if (all_steps_ > most_steps_) {
       throw BudgetExceeded(fmt::format("no approximate minimum degree order is found in {:.3g} steps", most_steps_));
