@@ -467,7 +467,7 @@ TEST(Direct, DenseRowsAndColumns) {
 }
 
 TEST(Direct, IsInterruptedWithinOrders) {
-  const Csr<double> a = support::odd_matrix("triangular", 4000, 1);
+  const Csr<double> a = support::odd_matrix("triangular", 40'000, 1);
   for (const DirectMethod method : lu_methods) {
     SCOPED_TRACE(to_string(method));
     const detail::InterruptionScope late(0.0);
