@@ -127,7 +127,7 @@ void solve_as_named(const RunSettings& settings, const SpmvPlan<T>& A, Method me
   const Stopwatch timer;
   const auto M = set_up_precond<T>(settings.precond, settings, A, method, solver, outcome);
   const double precond_ms = timer.milliseconds();
-  progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond.name));
+  if (M) progress.phase(fmt::format("solving with {} and precond {}", outcome.method, outcome.precond.name));
   outcome.report = M ? support::solve_from_host<T>(method, {A, *M->inverse}, b, result.x(), solver)
                      : report_of_guess<T>(A, b, result.x(), solver);
   outcome.report.timings.preconditioner_ms = precond_ms;
