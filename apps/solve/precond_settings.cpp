@@ -135,7 +135,7 @@ void set_parameters(const Options& options, Chosen& chosen) {
   for (PrecondSettings& each : chosen) each.amg.block_size = block;
   const bool amg = std::any_of(chosen.begin(), chosen.end(),
                                [](const PrecondSettings& each) { return each.precond == Precond::amg; });
-  if (!amg && options.typed("block")) {
+  if (!amg && block != 0 && options.typed("block")) {
     throw UsageError(fmt::format("option --block belongs to --precond amg, not to --precond {}", names_of(chosen)),
                      "add --precond amg");
   }
