@@ -25,7 +25,11 @@ thread_local Clock::time_point asked;
 }  // namespace
 
 InterruptionScope::InterruptionScope(double seconds, IsWanted is_wanted)
-    : seconds_(seconds), is_wanted_(std::move(is_wanted)), outer_(std::exchange(innermost, this)) {}
+    : seconds_(seconds), is_wanted_(std::move(is_wanted)), outer_(std::exchange(innermost, this)) {
+  // Its first point asks at once.
+  asked = {};
+  uncounted_steps = steps_per_look;
+}
 
 InterruptionScope::~InterruptionScope() { innermost = outer_; }
 

@@ -54,10 +54,10 @@ void require_wanted();
 
 /// Steps of some nanoseconds, such as entries that were read, since the clock was looked at.
 extern constinit thread_local std::int64_t uncounted_steps;
+inline constexpr std::int64_t steps_per_look = 10'000;
 
 /// require_wanted(), asked for once in some 10 000 steps. Cheap enough for every row or pivot. \throws as that
 inline void interruption_point(std::int64_t steps = 1) {
-  constexpr std::int64_t steps_per_look = 10'000;
   uncounted_steps += steps;
   if (uncounted_steps < steps_per_look) return;
   uncounted_steps = 0;

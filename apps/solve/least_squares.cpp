@@ -82,6 +82,12 @@ template <class T>
 support::MethodChoice method_of_run(const RunSettings& settings, const std::string& name,
                                     const MatrixStatistics& matrix) {
   support::MethodChoice choice = support::choose_method(settings.method, matrix);
+  const FactorKind kind = settings.precond.factors.kind;
+  const bool drops_by_rows =
+      settings.precond.precond == support::Precond::factors && (kind == FactorKind::ilut || kind == FactorKind::ilutp);
+  if (settings.method == Method::automatic && choice.method == Method::cg && drops_by_rows) {
+    choice = {Method::bicgstab, fmt::format("{} is not symmetric", to_string(kind))};
+  }
   if (settings.damping > 0.0 && !support::is_least_squares(choice.method)) {
     choice = {Method::lsmr, "--damp asks for least squares"};
   }

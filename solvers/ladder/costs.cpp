@@ -44,8 +44,8 @@ double iteration_ms(const LadderFacts& facts, RungMethod method, const Device& d
 
 double iteration_ms(const RungReport& report, const LadderFacts& facts, const Device& device) {
   const double jacobi = iteration_ms(facts, report.plan.method, device);
-  // Two V-cycles of a level and those below it.
-  constexpr double cycle = 6.0;
+  // A V-cycle, with the levels below.
+  const double cycle = device.is_host() ? 6.0 : 4.0;
   if (report.plan.precond == RungPrecond::amg) return cycle * jacobi;
   if (!report.factors) return jacobi;
   const double with_factors = jacobi * (1.0 + report.factors->fill);
@@ -118,9 +118,7 @@ bool is_cheap(const DirectPrediction& prediction, const LadderFacts& facts) {
 }
 
 bool is_affordable(const DirectPrediction& prediction) {
-  constexpr offset_t most_entries = 50'000'000;
-  constexpr double most_flops = 6e10;
-  return prediction.factor_nnz <= most_entries && prediction.flops <= most_flops;
+  return static_cast<double>(prediction.factor_nnz) <= affordable.factor_nnz && prediction.flops <= affordable.flops;
 }
 
 }  // namespace tessera::detail

@@ -172,20 +172,15 @@ class Climb {
     return detail::price_ms(plan, result_.facts, projected, a_.device());
   }
 
-  /// The cheapest thing to do instead of the rung that iterates: the next rung, or one that was left.
-  /// \param may_analyse else a next rung that needs the analysis is not looked at
-  [[nodiscard]] detail::Alternative alternative(double projected, bool may_analyse) {
+  /// The rung after the one that iterates.
+  [[nodiscard]] detail::Alternative alternative(double projected) {
     auto plan = next_rung(true);
-    if (plan && !may_analyse && needs_analysis(*plan)) plan.reset();
     if (plan && needs_analysis(*plan) && (fits_some() || can_predict())) {
       analyse();
       plan = next_rung(true);
     }
     if (done_) return {.ms = 0.0, .words = "the analysis was given up"};
     const double price = plan ? price_of(*plan, projected) : infinity;
-    if (const auto left = best_left(price)) {
-      return {.ms = left->price_ms, .words = fmt::format("{} promises to cost less", left->plan.command_options())};
-    }
     if (price < infinity && plan->precond == RungPrecond::amg) {
       return {.ms = price,
               .words = fmt::format("amg pays above {:.0f}", detail::amg_break_even(result_.facts.rows, a_.device()))};
@@ -367,13 +362,16 @@ class Climb {
       rules.least_rent = 1.0 / 3.0;
     }
     const auto next = next_rung(true);
-    const bool is_amg = rung.plan.precond == RungPrecond::amg;
-    if (next && needs_analysis(*next) && !is_amg) rules.asking_ms = detail::analysis_ms(result_.facts);
+    if (next && needs_analysis(*next)) rules.asking_ms = detail::analysis_ms(result_.facts);
     if (next && is_plain && next->precond == RungPrecond::amg) rules.first_look = amg_trial;
+    if (const auto left = best_left(std::numeric_limits<double>::max())) {
+      rules.left = {left->price_ms, fmt::format("{} promises to cost less", left->plan.command_options())};
+    }
     // Where multigrid converges as it should, nothing after it is worth an analysis.
-    const double analysed_from = is_amg ? static_cast<double>(rung.plan.max_iterations) : 0.0;
-    rules.alternative = [this, analysed_from](double projected) {
-      return alternative(projected, projected >= analysed_from);
+    const bool is_amg = rung.plan.precond == RungPrecond::amg && rules.asking_ms > 0.0;
+    const double asks_from = is_amg ? static_cast<double>(rung.plan.max_iterations) : 0.0;
+    rules.alternative = [this, asks_from](double projected) {
+      return projected < asks_from ? detail::Alternative{} : alternative(projected);
     };
     return rules;
   }
@@ -477,7 +475,8 @@ class Climb {
     SolveReport& report = result_.report;
     if (!progress_.history().empty()) report.history = std::move(progress_.history());
     if (report.converged()) result_.is_backward_stable = false;
-    if (!result_.is_backward_stable && !result_.rungs.empty()) {
+    const bool was_ended = progress_.stopped_by_user() || progress_.seconds_left() <= 0.0;
+    if (!result_.is_backward_stable && (was_ended || !result_.rungs.empty())) {
       detail::set_final_status(
           {progress_.stop_words(), progress_.seconds_left() <= 0.0, progress_.iterations_left() <= 0}, report);
     }

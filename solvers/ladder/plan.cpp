@@ -195,7 +195,7 @@ LadderFacts ladder_facts(const MatrixStatistics& statistics, const CsrView<T>* m
   facts.duplicate_rows = duplicate_rows(*matrix);
   if (predict && statistics.not_finite == 0 && !facts.is_singular() && facts.rows <= most_rows_to_predict) {
     try {
-      facts.direct = predict_direct(*matrix);
+      facts.direct = predict_direct(*matrix, DirectMethod::automatic, detail::affordable);
     } catch (const BudgetExceeded&) {
       if (!detail::is_wanted()) throw;  // else direct factors are out of reach
     }

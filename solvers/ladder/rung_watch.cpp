@@ -44,6 +44,7 @@ bool RungWatch::goes_on(double residual, double target) {
   }
   if (rules_.soft_limit > 0 && iterations() % rules_.soft_limit == 0 && !keeps_falling()) return false;
   if (!rules_.alternative || iterations() < rules_.first_look || iterations() % look_every != 0) return true;
+  if (spent_ms() >= rules_.left.ms && remaining_ms() > rules_.left.ms) return leave(rules_.left.words);
   return spent_ms() < first_rent * rules_.asking_ms || beats_alternative();
 }
 
@@ -60,12 +61,16 @@ bool RungWatch::beats_alternative() {
     if (remaining <= rules_.asking_ms && spent_ms() < patience * rules_.asking_ms) return true;
     has_asked_ = true;
   }
-  const double projected = projected_iterations(residuals_, target_);
-  const Alternative other = rules_.alternative(projected);
+  const Alternative other = rules_.alternative(projected_iterations(residuals_, target_));
   if (other.ms == infinity || spent_ms() < rules_.least_rent * other.ms) return true;
   if (remaining <= other.ms && spent_ms() < rules_.asking_ms + patience * other.ms) return true;
-  reason_ =
-      fmt::format("left after {} iterations: {} would be needed, {}", iterations(), count_text(projected), other.words);
+  return leave(other.words);
+}
+
+bool RungWatch::leave(const std::string& instead) {
+  reason_ = fmt::format("left after {} iterations: {} would be needed", iterations(),
+                        count_text(projected_iterations(residuals_, target_)));
+  if (!instead.empty()) reason_ += ", " + instead;
   return false;
 }
 
@@ -77,8 +82,7 @@ bool RungWatch::keeps_falling() {
   const bool has_fallen = smallest <= least_fall * smallest_at_limit_;
   smallest_at_limit_ = smallest;
   if (projected <= most && has_fallen) return true;
-  reason_ = fmt::format("left after {} iterations: {} would be needed", iterations(), count_text(projected));
-  return false;
+  return leave({});
 }
 
 }  // namespace tessera::detail

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace tessera::detail {
 
 /// What else could be done, when `projected` iterations are expected.
 struct Alternative {
-  double ms = 0.0;    ///< its price; infinity: there is none
-  std::string words;  ///< why it is taken instead: "amg pays above 200"
+  double ms = std::numeric_limits<double>::infinity();  ///< its price; infinity: there is none
+  std::string words = {};                               ///< why it is taken instead: "amg pays above 200"
 };
 
 /// What a rung is watched by.
@@ -26,6 +27,7 @@ struct WatchRules {
   std::int64_t soft_limit = 0;   ///< iterations after which the end has to be near; 0: none
   double limits_more = 3.0;      ///< so many soft limits more are near
   bool must_fall_early = false;  ///< left where the residual has not fallen to a tenth after 30 iterations
+  Alternative left = {};         ///< a rung that was left before, for which this one is left at twice its price
   std::function<Alternative(double projected)> alternative = {};  ///< asked for where it may pay; empty: there is none
 };
 
@@ -48,6 +50,7 @@ class RungWatch {
   [[nodiscard]] std::int64_t iterations() const noexcept { return static_cast<std::int64_t>(residuals_.size()) - 1; }
   [[nodiscard]] double spent_ms() const noexcept;
   [[nodiscard]] bool beats_alternative();
+  [[nodiscard]] bool leave(const std::string& instead);
   [[nodiscard]] bool keeps_falling();
 
   WatchRules rules_;

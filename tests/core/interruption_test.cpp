@@ -86,6 +86,23 @@ TEST(Interruption, PointsLookAtTheClockAfterManySteps) {
   EXPECT_THROW(run(), BudgetExceeded);
 }
 
+TEST(Interruption, TheFirstPointOfAScopeAsksAtOnce) {
+  int asks = 0;
+  const auto count = [&] {
+    ++asks;
+    return true;
+  };
+  {
+    const InterruptionScope scope(forever, count);
+    interruption_point();
+    interruption_point();
+  }
+  EXPECT_EQ(asks, 1);
+  const InterruptionScope scope(forever, count);
+  interruption_point();
+  EXPECT_EQ(asks, 2);
+}
+
 TEST(Interruption, AnotherThreadIsNotConcerned) {
   const InterruptionScope scope(0.0);
   wait();

@@ -115,6 +115,15 @@ TEST(RungWatch, SpendsPartOfThePriceFirst) {
   EXPECT_EQ(seen.iterations, 64) << "30 ms are 60 iterations";
 }
 
+TEST(RungWatch, ARungThatWasLeftIsTakenOnceItsPriceIsSpent) {
+  const detail::WatchRules rules{.asking_ms = 1000.0, .left = {40.0, "-m cg -p jacobi promises to cost less"}};
+  const Watched slow = watch(0.999, 0.0, 10000, rules);
+  EXPECT_EQ(slow.iterations, 80) << "40 ms";
+  EXPECT_EQ(slow.asked, 0);
+  EXPECT_NE(slow.reason.find("-m cg -p jacobi promises"), std::string::npos) << slow.reason;
+  EXPECT_TRUE(watch(0.85, 0.0, 10000, rules).reason.empty()) << "114 iterations: the end is near at the 80th";
+}
+
 TEST(RungWatch, APromiseThatIsNotKeptEndsAtAMultipleOfThePrice) {
   detail::WatchRules rules{.iteration_ms = iteration_cost, .asking_ms = asking};
   rules.alternative = [](double) { return detail::Alternative{100.0, "x"}; };
@@ -190,7 +199,7 @@ TEST(PlanLadder, DirectFactorsStandFirstWhereTheyAreCheapAndLastWhereTheyAreAffo
   const std::vector<std::string> last = commands(plan_ladder(facts));
   EXPECT_EQ(last[last.size() - 2], "-m direct");
   EXPECT_EQ(last.back(), "-m gmres -p none");
-  facts.direct = prediction_of(60'000'000, 1e9);
+  facts.direct = prediction_of(310'000'000, 1e9);
   const std::vector<std::string> without = commands(plan_ladder(facts));
   EXPECT_EQ(std::count(without.begin(), without.end(), "-m direct"), 0);
   facts.direct.reset();

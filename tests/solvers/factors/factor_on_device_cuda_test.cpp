@@ -1,5 +1,4 @@
 /// ILU(0) and IC(0) on a GPU against textbook loops over dense rows, bit by bit.
-#include "core/stopwatch.hpp"
 #include "solvers/factors/factorization.hpp"
 #include "solvers/factors/pivot.hpp"
 #include "solvers/factors/prepared_factors.hpp"
@@ -279,7 +278,7 @@ TEST_F(FactorOnDevice, SameBitsAsOnTheHost) {
       rows.offsets.assign(a.row_offsets().begin(), a.row_offsets().end());
       rows.columns.assign(a.columns().begin(), a.columns().end());
       rows.values.assign(a.values().begin(), a.values().end());
-      detail::FactorBudget budget(IncompleteFactorOptions{}, a.rows(), a.nnz(), Stopwatch{});
+      detail::FactorBudget budget(IncompleteFactorOptions{}, a.rows(), a.nnz());
       const Rows expected = rows_of(cholesky ? host::ic0(rows, {1e-3, 1.0}, budget, Device{})
                                              : host::ilu_on_pattern(rows, 0, budget, Device{}));
       const Csr<double> on_gpu = a.to(gpu());
