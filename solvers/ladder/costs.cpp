@@ -80,7 +80,7 @@ constexpr double surer = 2.0;
 [[nodiscard]] double ilu0_ms(const LadderFacts& facts, double projected, const Device& device) {
   constexpr double setup = 8.0;
   constexpr double most_projected = 300.0;
-  constexpr double ms_on_gpu = 1.0;
+  constexpr double ms_on_gpu = 5.0;
   const double iterations = std::min(projected, most_projected) / 3.0;
   const double jacobi = iteration_ms(facts, RungMethod::bicgstab, device);
   return setup * iteration_ms(facts, RungMethod::bicgstab, Device{}) +

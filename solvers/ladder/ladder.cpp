@@ -89,17 +89,19 @@ class Climb {
     solver.observer = [this](const IterationInfo& info) {
       return progress_.tell(info) ? Control::proceed : Control::stop;
     };
-    learn(bicgstab<T>(a_, b_, x_, solver));
+    static_cast<void>(learn(bicgstab<T>(a_, b_, x_, solver)));
     if (options_.solver.max_iterations == 0) done_ = true;
   }
 
-  /// From the first report.
-  void learn(const SolveReport& report) {
+  /// From the first report. \returns whether nothing has to be tried
+  bool learn(const SolveReport& report) {
     has_begun_ = true;
     target_ = report.target;
     result_.report = report;
     const bool is_refused = report.status == Status::not_finite && !std::isfinite(report.true_residual);
-    done_ = is_refused || (report.iterations == 0 && (report.converged() || progress_.stopped_by_user()));
+    const bool is_all = is_refused || (report.iterations == 0 && (report.converged() || progress_.stopped_by_user()));
+    done_ = done_ || is_all;
+    return is_all;
   }
 
   /// \param must_fit into memory, as far as that can be told before set-up
@@ -201,10 +203,10 @@ class Climb {
   };
 
   /// Promises are too good, the more so the fewer iterations they rest on.
-  [[nodiscard]] static LeftRung left_rung(const RungReport& rung, std::size_t number, const detail::RungWatch& watch) {
+  [[nodiscard]] LeftRung left_rung(const RungReport& rung, std::size_t number, const detail::RungWatch& watch) const {
     constexpr double patience = 3.0;
     constexpr double most = 1e9;
-    const double ms = watch.remaining_ms();
+    const double ms = watch.remaining_ms() + (goes_on_from_best() ? 0.0 : watch.spent_ms());
     const double remaining = ms / watch.iteration_ms();
     const double distance = remaining / static_cast<double>(std::max<std::int64_t>(rung.iterations, 1));
     return {rung.plan, number, ms * (1.0 + distance),
@@ -305,15 +307,14 @@ class Climb {
     Array<T> x = begin_of(side, resumption);
     detail::RungWatch rung_watch(rules_of(rung, side, resumption));
     SolveReport report = detail::run_rung<T>(rung.plan.method, A, inverse, b, x.span(), options_of(rung, rung_watch));
-    if (!has_begun_) learn(report);
-    if (done_) return end_at_once(std::move(report), side, x.span());
+    if (!has_begun_ && learn(report)) return end_at_once(std::move(report), side, x.span());
     rung.status = report.status;
     rung.iterations = report.iterations;
     progress_.add_iterations(report.iterations);
     rung.relative_residual = relative(report.true_residual);
     detail::LadderQuality quality{.converged = report.converged(), .residual = rung.relative_residual};
     if (report.converged()) {
-      quality.error = judge(rung, {A, inverse, b, x.span()}, report, resumption.times == 0);
+      quality.error = judge(rung, {A, inverse, b, x.span()}, report, resumption.times == 0 || !goes_on_from_best());
       quality.residual = rung.relative_residual = relative(report.true_residual);
     } else if (report.status == Status::stagnated || rung.plan.precond == RungPrecond::direct) {
       quality.stable = done_ = find_backward_stability(side, x.span(), report);
@@ -337,12 +338,15 @@ class Climb {
     result_.rungs.clear();
   }
 
-  /// Every rung begins where the caller did: what it says of the error of x rests on its own iterations. One that goes
-  /// on takes the best x so far.
+  /// A rung that goes on takes the best x so far; on a GPU it begins again, since the iteration after which it was left
+  /// depends on when the host looked, and runs have to repeat.
+  [[nodiscard]] bool goes_on_from_best() const { return a_.device().is_host(); }
+
+  /// Every rung begins where the caller did: what it says of the error of x rests on its own iterations.
   [[nodiscard]] Array<T> begin_of(const Side& side, const Resumption& resumption) const {
     const Device device = systems_.device(side);
     Array<T> x(a_.rows(), Init::none, device);
-    const T* const from = resumption.times == 0 ? guess_.data() : x_.data();
+    const T* const from = resumption.times > 0 && goes_on_from_best() ? x_.data() : guess_.data();
     tessera::detail::copy_bytes(device, x.data(), a_.device(), from, guess_.bytes());
     return x;
   }
@@ -351,6 +355,7 @@ class Climb {
     detail::WatchRules rules;
     const bool is_plain = rung.plan.precond == RungPrecond::jacobi || rung.plan.precond == RungPrecond::none;
     rules.iteration_ms = detail::iteration_ms(rung, result_.facts, systems_.device(side));
+    rules.most_iterations = progress_.iterations_left();
     rules.soft_limit = rung.plan.max_iterations;
     rules.must_fall_early = !is_plain && resumption.times == 0;
     if (resumption.times > 0) rules.limits_more = resumption.is_last ? infinity : 0.0;

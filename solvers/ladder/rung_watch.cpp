@@ -52,7 +52,9 @@ double RungWatch::spent_ms() const noexcept { return static_cast<double>(iterati
 
 double RungWatch::remaining_ms() const {
   if (residuals_.size() < 2) return infinity;
-  return (projected_iterations(residuals_, target_) - static_cast<double>(iterations())) * rules_.iteration_ms;
+  const double projected = projected_iterations(residuals_, target_);
+  if (projected > static_cast<double>(rules_.most_iterations)) return infinity;
+  return (projected - static_cast<double>(iterations())) * rules_.iteration_ms;
 }
 
 bool RungWatch::beats_alternative() {

@@ -24,6 +24,7 @@ struct WatchRules {
   double asking_ms = 0.0;        ///< what the price of the alternative costs to find out
   double least_rent = 0.0;       ///< part of the price of the alternative that is spent first
   std::int64_t first_look = 16;  ///< iterations before which a projection says little
+  std::int64_t most_iterations = std::numeric_limits<std::int64_t>::max();  ///< more are as good as none
   std::int64_t soft_limit = 0;   ///< iterations after which the end has to be near; 0: none
   double limits_more = 3.0;      ///< so many soft limits more are near
   bool must_fall_early = false;  ///< left where the residual has not fallen to a tenth after 30 iterations
@@ -42,13 +43,13 @@ class RungWatch {
   [[nodiscard]] bool goes_on(double residual, double target);
   /// Why it was left; empty before.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
-  /// What the rest of the iteration is expected to cost, milliseconds; infinity where the residual does not fall.
+  /// What the rest of the iteration is expected to cost, milliseconds; infinity where the end is not in sight.
   [[nodiscard]] double remaining_ms() const;
+  [[nodiscard]] double spent_ms() const noexcept;
   [[nodiscard]] double iteration_ms() const noexcept { return rules_.iteration_ms; }
 
  private:
   [[nodiscard]] std::int64_t iterations() const noexcept { return static_cast<std::int64_t>(residuals_.size()) - 1; }
-  [[nodiscard]] double spent_ms() const noexcept;
   [[nodiscard]] bool beats_alternative();
   [[nodiscard]] bool leave(const std::string& instead);
   [[nodiscard]] bool keeps_falling();

@@ -110,6 +110,12 @@ TEST(RungWatch, StaysForEverWhereThereIsNothingElse) {
   EXPECT_EQ(watch(1.0, never, 5000, {.asking_ms = asking}).iterations, 5000);
 }
 
+TEST(RungWatch, AnEndBeyondTheLimitIsNone) {
+  const detail::WatchRules rules{.most_iterations = 1000};
+  EXPECT_TRUE(watch(0.98, 1e6, 10000, rules).reason.empty()) << "912 iterations";
+  EXPECT_EQ(watch(0.985, 1e6, 10000, rules).iterations, 16) << "1219 iterations";
+}
+
 TEST(RungWatch, SpendsPartOfThePriceFirst) {
   const Watched seen = watch(1.0, 90.0, 1000, {.least_rent = 1.0 / 3.0});
   EXPECT_EQ(seen.iterations, 64) << "30 ms are 60 iterations";
