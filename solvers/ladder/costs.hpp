@@ -44,8 +44,8 @@ inline constexpr index_t least_rows_for_amg = 20'000;
 /// Whether a prediction is cheap enough to go before incomplete factors: direct factors hardly ever fail.
 [[nodiscard]] bool is_cheap(const DirectPrediction& prediction, const LadderFacts& facts);
 
-/// Half a minute of one thread, and 5 GB.
-inline constexpr DirectLimits affordable{.flops = 3e11, .factor_nnz = 3e8};
+/// Some ten seconds of one thread, and 3 GB.
+inline constexpr DirectLimits affordable{.flops = 1e11, .factor_nnz = 2e8};
 
 /// Whether a prediction can be the last rung.
 [[nodiscard]] bool is_affordable(const DirectPrediction& prediction);

@@ -205,7 +205,7 @@ TEST(PlanLadder, DirectFactorsStandFirstWhereTheyAreCheapAndLastWhereTheyAreAffo
   const std::vector<std::string> last = commands(plan_ladder(facts));
   EXPECT_EQ(last[last.size() - 2], "-m direct");
   EXPECT_EQ(last.back(), "-m gmres -p none");
-  facts.direct = prediction_of(310'000'000, 1e9);
+  facts.direct = prediction_of(210'000'000, 1e9);
   const std::vector<std::string> without = commands(plan_ladder(facts));
   EXPECT_EQ(std::count(without.begin(), without.end(), "-m direct"), 0);
   facts.direct.reset();
