@@ -46,8 +46,8 @@ struct AmgOptions {
   double strength_threshold = 0.25;
   index_t coarsest_rows = 150;  ///< a level of at most so many rows is solved by its dense inverse; 1 to 1000
   int max_levels = 20;          ///< at least 1
-  /// Unknowns per node, which are consecutive rows; nodes are aggregated, not rows. 1 to 16; 0: found from the positions
-  /// of A, 1 to 6: rows of a node are equal there, and their columns come in whole nodes.
+  /// Unknowns per node, which are consecutive rows; nodes are aggregated, not rows. 1 to 16; 0: found from the
+  /// positions of A, 1 to 6: rows of a node are equal there, and their columns come in whole nodes.
   int block_size = 0;
   /// Vectors that A maps nearly to 0, one after the other, of n elements each; their number is at least block_size.
   /// Empty: the constant of every unknown of a node, or rigid-body modes where there are coordinates.
