@@ -2,6 +2,7 @@
 #include "tessera/ladder.hpp"
 
 #include "core/interruption.hpp"
+#include "core/random.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tests/solvers/systems.hpp"
@@ -14,6 +15,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace tessera::testing {
@@ -41,6 +43,32 @@ template <class T>
 template <class T>
 [[nodiscard]] std::vector<T> image_of_random(const Csr<T>& a, std::uint64_t seed = 5) {
   return product(a.view(), random_values<T>(static_cast<std::size_t>(a.rows()), seed));
+}
+
+/// Laplacian of a graph with preferential attachment, weights 10^w for w in [-2, 2], shifted: multigrid fills up.
+[[nodiscard]] Csr<double> weighted_graph(index_t n) {
+  constexpr int links = 3;
+  detail::SplitMix64 random(3);
+  std::vector<index_t> drawn{0};  // vertices as often as they have links
+  std::vector<Eigen::Triplet<double>> entries;
+  for (index_t v = 1; v < n; ++v) {
+    for (int link = 0; link < links; ++link) {
+      const index_t u = drawn[random.below(drawn.size())];
+      const double weight = std::pow(10.0, 4.0 * random.uniform() - 2.0);
+      for (const auto& [i, j, value] : {std::tuple{v, v, weight}, {u, u, weight}, {v, u, -weight}, {u, v, -weight}}) {
+        entries.emplace_back(i, j, value);
+      }
+      drawn.push_back(u);
+    }
+    drawn.push_back(v);
+    entries.emplace_back(v, v, 1e-3);
+  }
+  entries.emplace_back(0, 0, 1e-3);
+  Eigen::SparseMatrix<double, Eigen::RowMajor> sum(n, n);
+  sum.setFromTriplets(entries.begin(), entries.end());
+  const auto nnz = static_cast<std::size_t>(sum.nonZeros());
+  return make_csr<double>(n, n, {sum.outerIndexPtr(), sum.outerIndexPtr() + n + 1},
+                          {sum.innerIndexPtr(), sum.innerIndexPtr() + nnz}, {sum.valuePtr(), sum.valuePtr() + nnz});
 }
 
 /// Five points less 0.6² on a grid: symmetric, with a positive diagonal, and indefinite (Helmholtz' equation).
@@ -285,6 +313,25 @@ TEST(Ladder, JacobiIsNotLeftForWhatDoesNotFitIntoMemory) {
   ASSERT_EQ(limited.ladder.rungs.size(), 1U) << limited.ladder.rungs[1].outcome;
   EXPECT_EQ(winner(limited.ladder).plan.command_options(), "-m cg -p jacobi");
   EXPECT_FALSE(limited.ladder.facts.structural_rank) << "nor is it analysed";
+}
+
+/// Jacobi is left for multigrid, which refuses; what remains of Jacobi costs less than incomplete factors.
+TEST(Ladder, ARungThatWasLeftGoesOnWhereThatPromisesToCostLess) {
+  const auto a = weighted_graph(21'000);
+  const auto x = random_values<double>(static_cast<std::size_t>(a.rows()), 3);
+  const auto result = climb(a, product(a.view(), x));
+  EXPECT_TRUE(result.ladder.report.converged()) << result.ladder.report.reason;
+  const auto& rungs = result.ladder.rungs;
+  ASSERT_EQ(rungs.size(), 3U);
+  EXPECT_TRUE(rungs[0].outcome.starts_with("left after")) << rungs[0].outcome;
+  EXPECT_TRUE(rungs[1].outcome.starts_with("does not coarsen")) << rungs[1].outcome;
+  EXPECT_EQ(rungs[2].plan.command_options(), "-m cg -p jacobi");
+  EXPECT_TRUE(rungs[2].plan.reason.starts_with("goes on")) << rungs[2].plan.reason;
+  EXPECT_EQ(rungs[2].outcome, "solved");
+  ASSERT_TRUE(rungs[2].error);
+  EXPECT_FALSE(rungs[2].error->is_screened) << "iterations that begin late say less of the error";
+  EXPECT_FALSE(result.ladder.facts.structural_rank) << "nothing was analysed";
+  EXPECT_LE(distance(result.x, x), 1e-4);
 }
 
 /// Symmetric and indefinite: after one useless incomplete factor, direct factors, not another incomplete one.
