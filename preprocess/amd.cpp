@@ -250,7 +250,7 @@ class QuotientGraph {
       const offset_t elements_end = variable.begin + variable.elements;
       const offset_t end = variable.begin + variable.length;
       offset_t out = variable.begin;
-      index_t degree = 0;
+      offset_t degree = 0;  // a bound, which elements that overlap may bring beyond 2^31
       std::uint32_t hash = 0;
       const auto keep = [&](index_t entry, index_t size) {
         list_entry(out++) = entry;
@@ -284,7 +284,7 @@ class QuotientGraph {
       list_entry(variable.begin) = p;
       variable.elements = static_cast<index_t>(first_variable + 1 - variable.begin);
       variable.length = static_cast<index_t>(out + 1 - variable.begin);
-      variable.degree = std::min(variable.degree, degree);
+      variable.degree = static_cast<index_t>(std::min<offset_t>(variable.degree, degree));
       variable.hash = hash;
       index_t& first = first_of_hash_[bucket(variable)];
       variable.next = first;
@@ -335,7 +335,8 @@ class QuotientGraph {
     offset_t out = pivot.begin;
     for_each_variable(pivot, [&](index_t i) {
       Node& variable = at(i);
-      variable.degree = std::min(variable.degree + pivot.degree, left) - variable.size;
+      variable.degree =
+          static_cast<index_t>(std::min<offset_t>(offset_t{variable.degree} + pivot.degree, left)) - variable.size;
       insert(i);
       list_entry(out++) = i;
     });
@@ -344,7 +345,8 @@ class QuotientGraph {
   }
 
   /// Entries and work of L and U in the columns of a pivot, and steps of the order. All edges that are left will be
-  /// entries: with at least so many per vertex as the pivot had, they bound the work too, by their mean.
+  /// entries. With as many per vertex as the pivot had, an estimate since degrees are bounds, they tell of the work
+  /// too.
   void count(const Node& pivot, index_t left) {
     const double size = pivot.size;
     const double below = pivot.degree + (size - 1.0) / 2.0;

@@ -30,7 +30,7 @@ template <class T>
 template <class T>
 [[nodiscard]] MultiVector<T> make_guesses(const RunSettings& settings, const MultiVector<T>& b);
 
-/// What sets up a preconditioner within the limits, as the run does it for one right-hand side; nothing where one of
+/// Sets up a preconditioner within the limits, as the run does it for one right-hand side; nothing where one of
 /// them came first. The limit of time becomes what is left of it.
 template <class T>
 using SetUpPrecond = std::function<std::optional<support::PreparedPrecond<T>>(const PrecondSettings&, SolverOptions&)>;

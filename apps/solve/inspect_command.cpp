@@ -217,7 +217,7 @@ template <class T>
   return AmgOutlook{support::predict_amg(m, neighbours, options), tries};
 }
 
-/// What solve() would try, found out in as much time as reading and inspecting took. \param seconds of inspecting
+/// The plan of solve(), found out in as much time as reading and inspecting took. \param seconds of inspecting
 template <class T>
 [[nodiscard]] std::optional<BudgetedFacts> ladder_outlook(const CsrView<T>& view, double seconds,
                                                           const InspectOutcome& outcome) {

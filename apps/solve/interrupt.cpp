@@ -49,7 +49,7 @@ extern "C" void on_signal(int number) {
   if (announce != 0) say("\nsolve: stopping after this step; once more to abort\n");
 }
 
-// What the program is in the middle of, a read from a pipe or a product, looks at no flag: unless it writes results
+// A read from a pipe or a product looks at no flag: unless it writes results
 // already, it ends here. Temporaries have no names, so that they end with it (io/atomic_file.hpp).
 extern "C" void on_watchdog(int /*number*/) {
   if (has_partial_results != 0) return;
@@ -90,7 +90,7 @@ bool ends_with_iteration() noexcept {
   static Clock::duration gap{0};
   const Clock::time_point now = Clock::now();
   const Clock::duration gap_before = std::exchange(gap, now - std::exchange(latest, now));
-  // Of two gaps the smaller one: between two rungs there is a set-up.
+  // The smaller one of two gaps: between two rungs there is a set-up.
   const auto wait = 2 * std::min(gap, gap_before);
   constexpr std::int64_t most_ticks = 1'000'000;
   ticks_to_wait =

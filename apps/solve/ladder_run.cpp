@@ -125,16 +125,18 @@ void climb(const RunSettings& settings, const SpmvPlan<T>& A, std::span<const T>
 template <class T>
 BudgetedFacts facts_within(double seconds, const MatrixStatistics& statistics, const CsrView<T>& matrix, bool predict) {
   BudgetedFacts result{ladder_facts<T>(statistics), {}};
+  const Stopwatch watch;
   try {
     const detail::InterruptionScope budget(seconds);
     result.facts = ladder_facts<T>(statistics, &matrix, false);
     if (predict && !result.facts.is_singular()) result.facts.direct = predict_direct(matrix);
-  } catch (const BudgetExceeded&) {
+  } catch (const BudgetExceeded& error) {
     if (!detail::is_wanted()) throw;
+    const bool is_late = watch.seconds() >= seconds;
     result.given_up = fmt::format(
-        "{} given up after {:.2g} s",
+        "{} given up {}",
         result.facts.structural_rank ? "the prediction of direct factors was" : "rank and direct factors were",
-        seconds);
+        is_late ? fmt::format("after {:.2g} s", seconds) : fmt::format("({})", error.what()));
   }
   return result;
 }
@@ -172,6 +174,8 @@ void advise(const CsrView<T>& matrix, bool predict, double seconds, RunOutcome& 
     if (!facts.structural_rank && !is_late) {
       facts = facts_within<T>(std::max(share * seconds, least_seconds), outcome.matrix, matrix, predict).facts;
     }
+  } catch (const BudgetExceeded&) {
+    return;  // a signal: x is there, and the advice is not worth it
   } catch (const OutOfMemory&) {
     return;
   } catch (const std::bad_alloc&) {

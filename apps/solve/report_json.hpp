@@ -53,7 +53,7 @@ void put_tail(Json& json, const CommonOutcome& outcome, const Timings& timings, 
 [[nodiscard]] Json pagerank_json(const PageRankOutcome& outcome, const Options& options, const Invocation& invocation,
                                  ExitCode code);
 
-/// Of a run: everything that timings_ms names.
+/// Everything that timings_ms of a run names.
 [[nodiscard]] double total_ms(const RunOutcome& outcome);
 
 /// Rows of a long history that a document keeps: the first 100, the last 100, and log-spaced ones between them.

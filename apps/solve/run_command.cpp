@@ -348,6 +348,7 @@ template <class T>
   } else {
     solve_all<T>(settings, system, A, method.method, solver, progress, result);
   }
+  keep_partial_results();
   system.scatter_columns(result.solution);
   outcome.report.timings.read_ms = problem.read_ms;
   outcome.report.timings.upload_ms += A.info().upload_ms;

@@ -15,7 +15,7 @@
 
 namespace tessera::cli {
 
-/// What `set_up` returns, or nothing where the limit of time or a signal came first.
+/// The result of `set_up`, or nothing where the limit of time or a signal came first.
 /// \param solver its limit of time becomes what set-up leaves of it
 template <class SetUp>
 [[nodiscard]] auto set_up_within_limits(SolverOptions& solver, const SetUp& set_up)

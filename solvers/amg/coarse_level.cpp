@@ -85,7 +85,7 @@ Csr<T> AmgSetup<T>::smooth_rows(std::size_t level, const std::shared_ptr<const C
   return place_rows(device_, part, 0, rows, smoothed->rows());
 }
 
-/// Of graphs with hubs few steps reach everything: the product of a small level may be full, and is not formed then.
+/// Few steps reach everything in a graph with hubs: the product of a small level may be full, and is not formed then.
 template <class T>
 bool AmgSetup<T>::is_too_complex(std::size_t level) {
   if (is_refresh_) return false;

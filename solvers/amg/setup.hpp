@@ -108,7 +108,7 @@ class AmgSetup {
   bool add_level(std::size_t level, const MeasuredRows<T>& rows, std::shared_ptr<const Csr<T>> smoothed,
                  const T* diagonal, double rho);
   [[nodiscard]] bool is_too_complex(std::size_t level);
-  /// What was done since the last phase, which is an interruption point.
+  /// Counts the work since the last phase; an interruption point.
   void end_phase(PhaseClock::Phase phase);
   /// \param entries of `a`, over all ranks
   [[nodiscard]] double spectral_radius(std::size_t level, PowerMethod<T>& power, const CsrView<T>& a, offset_t entries,

@@ -44,8 +44,8 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 /// Small thresholds first: off-diagonal pivots spoil the order, the more the larger the matrix, while pivots that are
 /// too small are rare after the matching, and mended by refinement. Circuits of 2e5 rows: threshold 1e-3 fills over 8
-/// times as much as 1e-8. The last one serves diagonals that are weak everywhere.
-constexpr std::array<Attempt, 3> attempts_of_lu{{{1e-8, 2.0}, {1e-12, 2.0}, {1e-2, unlimited}}};
+/// times as much as 1e-8. The last one serves diagonals that are weak everywhere: only after inaccurate factors.
+constexpr std::array<Attempt, 4> attempts_of_lu{{{1e-8, 2.0}, {1e-12, 2.0}, {1e-12, unlimited}, {1e-2, unlimited}}};
 constexpr std::array<Attempt, 1> partial_pivoting{{{1.0, unlimited}}};
 
 std::span<const Attempt> attempts(DirectMethod method) {
@@ -145,12 +145,13 @@ bool DirectSolver::factorize(const DirectSystem& system, bool may_fail) {
   try {
     const ColumnMatrix b = permuted(system.columns, scaling_, order_);
     bool is_inaccurate = false;
-    for (const Attempt& attempt : attempts(info_.prediction.method)) {
-      const bool is_last = attempt.most_fill == unlimited;
+    const std::span<const Attempt> all = attempts(info_.prediction.method);
+    for (const Attempt& attempt : all) {
+      const bool is_last = &attempt == &all.back();
       if (is_inaccurate && !is_last) continue;  // smaller pivots do not help
       solver_ = make_solver(info_.prediction.method, attempt.threshold);
       const FactorFacts facts = solver_->factorize(b, info_.prediction.factor_nnz, most_nnz(attempt.most_fill));
-      if (facts.is_overfull && is_last) refuse_fill();
+      if (facts.is_overfull && attempt.most_fill == unlimited) refuse_fill();
       if (facts.is_overfull) continue;
       const double error =
           facts.is_complete ? probe_backward_error(*solver_, b) : std::numeric_limits<double>::quiet_NaN();

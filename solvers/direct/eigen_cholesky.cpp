@@ -28,7 +28,8 @@ inline Eigen::SparseCompressedBase<tessera::detail::EigenUpper>::InnerIterator::
       m_indices(matrix.innerIndexPtr()),
       m_outer(outer),
       m_id(matrix.outerIndexPtr()[outer]),
-      m_end(matrix.outerIndexPtr()[outer + 1]) {
+      m_end(matrix.isCompressed() ? matrix.outerIndexPtr()[outer + 1]
+                                  : matrix.outerIndexPtr()[outer] + matrix.innerNonZeroPtr()[outer]) {
   constexpr std::int64_t steps_per_column = 1000;  // a look at the clock every 10 columns
   tessera::detail::interruption_point(steps_per_column);
 }
@@ -83,6 +84,7 @@ class EigenCholesky final : public EigenSolver {
   }
 
   void solve(std::span<double> x) const override {
+    const InterruptionPause pause;  // triangular solves use the iterator too
     EigenVector vector(x.data(), static_cast<Eigen::Index>(x.size()));
     vector = solver_.solve(vector).eval();
   }

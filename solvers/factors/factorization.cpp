@@ -40,7 +40,9 @@ void FactorBudget::refuse_entries(index_t row, offset_t entries) const {
 
 void FactorBudget::check_time() const {
   if (is_wanted()) return;
-  throw BudgetExceeded(fmt::format("{}: given up, the limit is {:.3g} s", to_string(kind_), seconds_));
+  throw BudgetExceeded(std::isfinite(seconds_)
+                           ? fmt::format("{}: given up, the limit is {:.3g} s", to_string(kind_), seconds_)
+                           : fmt::format("{}: given up", to_string(kind_)));
 }
 
 }  // namespace tessera::detail

@@ -52,7 +52,7 @@ struct Factorization {
   }
 };
 
-/// What a factorization may spend. A limit of time holds while this lives.
+/// Limits of a factorization. A limit of time holds while this lives.
 class FactorBudget {
  public:
   /// \param entries of the matrix

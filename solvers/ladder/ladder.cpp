@@ -121,9 +121,12 @@ class Climb {
     return plan.method == RungMethod::idr && options_.method != RungMethod::idr;
   }
   [[nodiscard]] bool lacks_factors(const RungPlan& plan) const {
-    return reuses_factors(plan) &&
-           (factors_ == nullptr || result_.rungs.back().plan.precond_name() != plan.precond_name() ||
-            result_.rungs.back().plan.factors.matching != plan.factors.matching);
+    return reuses_factors(plan) && (result_.rungs.empty() || !has_factors(result_.rungs.back(), plan));
+  }
+  /// Whether factors_ are those of a plan. \param latest rung that was set up
+  [[nodiscard]] bool has_factors(const RungReport& latest, const RungPlan& plan) const {
+    return factors_ != nullptr && latest.plan.precond_name() == plan.precond_name() &&
+           latest.plan.factors.matching == plan.factors.matching;
   }
 
   [[nodiscard]] bool needs_analysis(const RungPlan& plan) const {
@@ -206,10 +209,13 @@ class Climb {
   [[nodiscard]] LeftRung left_rung(const RungReport& rung, std::size_t number, const detail::RungWatch& watch) const {
     constexpr double patience = 3.0;
     constexpr double most = 1e9;
+    constexpr double setup_share = 0.5;  // of the price of a rung, which is set up again
     const double ms = watch.remaining_ms() + (goes_on_from_best() ? 0.0 : watch.spent_ms());
     const double remaining = ms / watch.iteration_ms();
     const double distance = remaining / static_cast<double>(std::max<std::int64_t>(rung.iterations, 1));
-    return {rung.plan, number, ms * (1.0 + distance),
+    const bool is_plain = rung.plan.precond == RungPrecond::jacobi;
+    const double setup = is_plain ? 0.0 : setup_share * price_of(rung.plan);
+    return {rung.plan, number, setup + ms * (1.0 + distance),
             std::max(last_limit, static_cast<std::int64_t>(std::min(patience * remaining, most)))};
   }
 
@@ -258,7 +264,8 @@ class Climb {
     }
     tried_.push_back(plan.command_options());
     // The other use of the matching than the rungs before.
-    if (plan.factors.matching == FactorMatching::scale && !permuted_) plan.factors.matching = FactorMatching::permute;
+    const bool may_flip = plan.factors.matching == FactorMatching::scale && resumption.times == 0;
+    if (may_flip && !permuted_) plan.factors.matching = FactorMatching::permute;
     RungReport& rung = result_.rungs.emplace_back();
     rung.plan = std::move(plan);
     const Side side = side_of(rung.plan);
@@ -277,8 +284,9 @@ class Climb {
 
   /// The factors of the rung before, where only the method differs.
   [[nodiscard]] std::shared_ptr<FusedOperator<T>> set_up(RungReport& rung, const Side& side) {
-    if (reuses_factors(rung.plan)) {
-      const RungReport& before = result_.rungs[result_.rungs.size() - 2];
+    const std::size_t count = result_.rungs.size();
+    if (reuses_factors(rung.plan) && count > 1 && has_factors(result_.rungs[count - 2], rung.plan)) {
+      const RungReport& before = result_.rungs[count - 2];
       rung.set_up = true;
       rung.info = before.info;
       rung.factors = before.factors;
@@ -293,8 +301,8 @@ class Climb {
     if (rung.factors) permuted_ = rung.factors->permuted;
     if (rung.factors && factors_ == nullptr && rung.plan.factors.kind != FactorKind::ilu0) {
       const bool is_indefinite = result_.facts.symmetric && (indefinite_ || !result_.facts.definite_diagonal);
-      hopeless_ =
-          is_indefinite || rung.factors->zero_pivots > many_zero_pivots * static_cast<double>(result_.facts.rows);
+      hopeless_ = (is_indefinite && fits(RungPrecond::direct)) ||
+                  rung.factors->zero_pivots > many_zero_pivots * static_cast<double>(result_.facts.rows);
     }
     if (rung.found_singular && rung.plan.precond == RungPrecond::direct) result_.facts.singular_to_rounding = true;
     return factors_;
@@ -346,7 +354,8 @@ class Climb {
   [[nodiscard]] Array<T> begin_of(const Side& side, const Resumption& resumption) const {
     const Device device = systems_.device(side);
     Array<T> x(a_.rows(), Init::none, device);
-    const T* const from = resumption.times > 0 && goes_on_from_best() ? x_.data() : guess_.data();
+    const bool from_best = resumption.times > 0 && goes_on_from_best() && !quality_.converged;
+    const T* const from = from_best ? x_.data() : guess_.data();
     tessera::detail::copy_bytes(device, x.data(), a_.device(), from, guess_.bytes());
     return x;
   }
@@ -356,7 +365,7 @@ class Climb {
     const bool is_plain = rung.plan.precond == RungPrecond::jacobi || rung.plan.precond == RungPrecond::none;
     rules.iteration_ms = detail::iteration_ms(rung, result_.facts, systems_.device(side));
     rules.most_iterations = progress_.iterations_left();
-    rules.soft_limit = rung.plan.max_iterations;
+    rules.soft_limit = rung.plan.precond == RungPrecond::none ? 0 : rung.plan.max_iterations;
     rules.must_fall_early = !is_plain && resumption.times == 0;
     if (resumption.times > 0) rules.limits_more = resumption.is_last ? infinity : 0.0;
     if (resumption.times > 0 || rung.plan.precond == RungPrecond::none || rung.plan.precond == RungPrecond::direct) {
@@ -402,9 +411,10 @@ class Climb {
       solver.relative_tolerance = 0.0;
       solver.absolute_tolerance = target_;
     }
-    if (rung.plan.precond == RungPrecond::direct) {
-      solver.max_iterations = std::min(refinement_steps, solver.max_iterations);
-    }
+    const bool is_direct = rung.plan.precond == RungPrecond::direct;
+    const bool is_hard = is_direct || (rung.plan.precond == RungPrecond::none && rung.plan.max_iterations > 0);
+    const std::int64_t limit = is_direct ? refinement_steps : rung.plan.max_iterations;
+    if (is_hard) solver.max_iterations = std::min(limit, solver.max_iterations);
     solver.restart = std::min(solver.restart, directions_that_fit());
     solver.stop_cause = [this] {
       return progress_.stopped_by_user() ? progress_.stop_words() : std::string("left by the ladder");
@@ -512,7 +522,7 @@ class Climb {
   bool has_begun_ = false;
   bool permuted_ = false;
   bool indefinite_ = false;
-  bool hopeless_ = false;  ///< factors were useless, and had many zero pivots: so will be others
+  bool hopeless_ = false;  ///< factors were useless: so will be others
   bool done_ = false;
 };
 

@@ -19,7 +19,7 @@ bool LadderProgress::tell(IterationInfo info) {
   info.iteration += iterations_;
   info.max_iterations = options_.max_iterations;
   info.seconds = watch_.seconds();
-  stopped_by_user_ = options_.observer(info) == Control::stop;
+  stopped_by_user_ = options_.observer(info) == Control::stop || stopped_by_user_;
   return !stopped_by_user_;
 }
 

@@ -12,13 +12,13 @@
 
 namespace tessera::detail {
 
-/// What else could be done, when `projected` iterations are expected.
+/// Another thing to do than to iterate on.
 struct Alternative {
   double ms = std::numeric_limits<double>::infinity();  ///< its price; infinity: there is none
   std::string words = {};                               ///< why it is taken instead: "amg pays above 200"
 };
 
-/// What a rung is watched by.
+/// Rules by which a rung is watched.
 struct WatchRules {
   double iteration_ms = 0.0;     ///< of the rung
   double asking_ms = 0.0;        ///< what the price of the alternative costs to find out
@@ -32,9 +32,9 @@ struct WatchRules {
   std::function<Alternative(double projected)> alternative = {};  ///< asked for where it may pay; empty: there is none
 };
 
-/// Watches the residuals of a Krylov method. What an alternative costs is asked for only when the iteration has cost a
-/// third of what the answer would, and promises to cost more than the answer (as whoever rents skis does not ask for
-/// their price on the first day).
+/// Watches the residuals of a Krylov method. It asks for the price of an alternative once the iteration has cost a
+/// third of what the answer would, and promises to cost more. Whoever rents skis does not ask for their price on the
+/// first day.
 class RungWatch {
  public:
   explicit RungWatch(WatchRules rules);
@@ -43,7 +43,7 @@ class RungWatch {
   [[nodiscard]] bool goes_on(double residual, double target);
   /// Why it was left; empty before.
   [[nodiscard]] const std::string& reason() const noexcept { return reason_; }
-  /// What the rest of the iteration is expected to cost, milliseconds; infinity where the end is not in sight.
+  /// Expected cost of the rest of the iteration, milliseconds; infinity where the end is not in sight.
   [[nodiscard]] double remaining_ms() const;
   [[nodiscard]] double spent_ms() const noexcept;
   [[nodiscard]] double iteration_ms() const noexcept { return rules_.iteration_ms; }

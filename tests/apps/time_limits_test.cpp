@@ -93,7 +93,7 @@ TEST(BudgetedFacts, SayWhatWasGivenUp) {
   EXPECT_EQ(none.facts.rows, view.rows);
 }
 
-/// What does not look at the flag for ten seconds; then it ends by itself.
+/// Looks at no flag for ten seconds; then it ends by itself.
 void be_deaf() {
   for (int i = 0; i < 100; ++i) ::usleep(100'000);
   ::_exit(7);

@@ -178,7 +178,8 @@ TEST(PetscPc, AmgTakesBlockSizeAndNearNullspaceFromTheMatrix) {
   ok(MatSetSizes(a, n, n, n, n));
   ok(MatSetType(a, "seqaijtessera"));
   ok(MatSeqAIJSetPreallocationCSR(a, offsets.data(), elastic.columns().data(), elastic.values().data()));
-  const PetscInt scalar = iterations(a, KSPCG, "amg");
+  // The unknowns per node are found without it.
+  const PetscInt without_modes = iterations(a, KSPCG, "amg");
   ok(MatSetBlockSize(a, 3));
   OwnedVec points;
   ok(VecCreateSeqWithArray(PETSC_COMM_SELF, 3, n, coordinates.data(), &points));
@@ -187,7 +188,7 @@ TEST(PetscPc, AmgTakesBlockSizeAndNearNullspaceFromTheMatrix) {
   ok(MatNullSpaceCreateRigidBody(points, &modes));
   ok(MatSetNearNullSpace(a, modes));
   ok(MatNullSpaceDestroy(&modes));
-  EXPECT_LT(2 * iterations(a, KSPCG, "amg"), scalar);
+  EXPECT_LT(3 * iterations(a, KSPCG, "amg"), 2 * without_modes);
 }
 
 // Plans are memory of C++, which -malloc_dump does not see.

@@ -475,6 +475,17 @@ TEST(Direct, IsInterruptedWithinOrders) {
   }
 }
 
+/// Triangular solves of L D Lᵀ walk through the factors as the factorization does, which can be interrupted.
+TEST(Direct, SolvesAreNotInterrupted) {
+  for (const Csr<double>& a : {poisson2d<double>(15, 15), scattered(225, 2, false)}) {
+    const DirectFactors<double> factors(a.view());
+    const std::vector<double> b = random_values<double>(225, 8);
+    const std::vector<double> expected = solved(factors, b);
+    const detail::InterruptionScope late(0.0);
+    EXPECT_EQ(solved(factors, b), expected);
+  }
+}
+
 TEST(Direct, RichardsonRefines) {
   const Csr<double> a = scattered(200, 2, false);
   const SpmvPlan<double> plan(Csr<double>::copy_of(a.view()));
