@@ -36,7 +36,7 @@ struct RungPlan {
   RungMethod method = RungMethod::cg;
   RungPrecond precond = RungPrecond::none;
   IncompleteFactorOptions factors;  ///< of RungPrecond::incomplete_factors
-  std::int64_t max_iterations = 0;  ///< 0: those of the options
+  std::int64_t max_iterations = 0;  ///< 0: those of the options; passed where the end is near
   std::string reason;               ///< one sentence: why it stands where it stands
 
   /// As the command line names it: "jacobi", "ilutp:1e-4:50", "none" with the method direct.
