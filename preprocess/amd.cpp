@@ -90,11 +90,12 @@ class QuotientGraph {
     std::vector<index_t> place(nodes_.size());  // of the next vertex of an element
     std::vector<index_t> end(nodes_.size());    // of the next subtree below an element
     auto end_of_roots = static_cast<index_t>(nodes_.size() - dense_.size());
-    for (auto p = pivots_.rbegin(); p != pivots_.rend(); ++p) {
-      index_t& end_of_siblings = at(*p).parent == none ? end_of_roots : end[index(at(*p).parent)];
-      place[index(*p)] = end_of_siblings - at(*p).size;
-      end[index(*p)] = place[index(*p)];
-      end_of_siblings -= total[index(*p)];
+    for (std::size_t k = pivots_.size(); k > 0; --k) {
+      const index_t p = pivots_[k - 1];
+      index_t& end_of_siblings = at(p).parent == none ? end_of_roots : end[index(at(p).parent)];
+      place[index(p)] = end_of_siblings - at(p).size;
+      end[index(p)] = place[index(p)];
+      end_of_siblings -= total[index(p)];
     }
     std::vector<index_t> result(nodes_.size());
     for (index_t v = 0; index(v) < nodes_.size(); ++v) {

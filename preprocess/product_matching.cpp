@@ -271,8 +271,8 @@ class ShortestPaths {
     for (index_t i = 0; i < rows(); ++i) {
       if (is_forced[at(i)] == 0) bound_columns(i);
     }
-    for (auto it = forced.rbegin(); it != forced.rend(); ++it) {
-      const index_t i = *it;
+    for (std::size_t last = forced.size(); last > 0; --last) {
+      const index_t i = forced[last - 1];
       const offset_t matched = matching_.entry_of_row[at(i)];
       const auto j = at(columns_[at(matched)]);
       double& row_dual = row_dual_[at(i)];

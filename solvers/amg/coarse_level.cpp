@@ -90,7 +90,7 @@ template <class T>
 bool AmgSetup<T>::is_too_complex(std::size_t level) {
   if (is_refresh_) return false;
   const AmgLevel<T>& here = hierarchy_.levels[level];
-  const double finest = static_cast<double>(info_.levels.front().nnz);
+  const auto finest = static_cast<double>(info_.levels.front().nnz);
   double entries = 0.0;
   for (const AmgLevelInfo& each : info_.levels) entries += static_cast<double>(each.nnz);
   const auto coarse_rows = static_cast<double>(here.p->cols());

@@ -8,6 +8,7 @@
 #include "spgemm/common/sketches.hpp"
 #include "tessera/csr.hpp"
 
+#include <cmath>
 #include <cstdint>
 
 namespace tessera::detail {
@@ -32,7 +33,7 @@ struct alignas(16) ColumnSketch {
     for (const std::uint32_t word : words) {
       for (int r = 0; r < registers_of_word; ++r) sums.add(word >> (8 * r) & 0xffU);
     }
-    return static_cast<std::int64_t>(corrected_estimate<registers>(sums) + 0.5);
+    return static_cast<std::int64_t>(std::floor(corrected_estimate<registers>(sums) + 0.5));
   }
 
  private:
