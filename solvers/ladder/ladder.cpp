@@ -185,7 +185,10 @@ class Climb {
       plan = next_rung(true);
     }
     if (done_) return {.ms = 0.0, .words = "the analysis was given up"};
-    const double price = plan ? price_of(*plan, projected) : infinity;
+    double price = plan ? price_of(*plan, projected) : infinity;
+    // CG keeps its promises as direct factors do.
+    const bool is_cg = result_.rungs.back().plan.method == RungMethod::cg;
+    if (is_cg && plan && plan->precond == RungPrecond::direct) price = detail::direct_ms(*result_.facts.direct);
     if (price < infinity && plan->precond == RungPrecond::amg) {
       return {.ms = price,
               .words = fmt::format("amg pays above {:.0f}", detail::amg_break_even(result_.facts.rows, a_.device()))};
