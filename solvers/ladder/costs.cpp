@@ -109,8 +109,10 @@ double price_ms(const RungPlan& plan, const LadderFacts& facts, double projected
 }
 
 double direct_ms(const DirectPrediction& prediction) {
-  const double per_flop = prediction.method == DirectMethod::cholesky ? 2e-7 : 1e-7;
-  return 0.01 + per_flop * prediction.flops + 2.5e-5 * static_cast<double>(prediction.factor_nnz);
+  const bool is_cholesky = prediction.method == DirectMethod::cholesky;
+  const double per_flop = is_cholesky ? 2e-7 : 1e-7;
+  const double per_entry = is_cholesky ? 3e-5 : 2e-5;
+  return 0.01 + per_flop * prediction.flops + per_entry * static_cast<double>(prediction.factor_nnz);
 }
 
 bool is_cheap(const DirectPrediction& prediction, const LadderFacts& facts) {
