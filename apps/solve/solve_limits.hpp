@@ -5,9 +5,12 @@
 #include "core/interruption.hpp"
 #include "core/stopwatch.hpp"
 #include "support/precond.hpp"
+#include "support/system.hpp"
 #include "tessera/error.hpp"
 #include "tessera/solvers.hpp"
 #include "tessera/spmv.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -35,6 +38,16 @@ template <class SetUp>
 /// The ending of a solve that such a limit kept from its first iteration: x stays what it is. \param b, x on the host
 template <class T>
 [[nodiscard]] SolveReport report_of_guess(const SpmvPlan<T>& A, std::span<const T> b, std::span<T> x,
-                                          SolverOptions solver);
+                                          SolverOptions solver) {
+  solver.max_iterations = 0;
+  const IdentityOperator<T> none(A.rows(), A.device());
+  SolveReport report = support::solve_from_host<T>(IterativeMethod::bicgstab, {A, none}, b, x, solver);
+  if (report.status == Status::max_iterations || report.status == Status::time_limit) {
+    report.status = Status::time_limit;
+    report.reason = fmt::format("time limit passed while the preconditioner was set up; ||b - A x||_2 = {:g} > {:g}",
+                                report.true_residual, report.target);
+  }
+  return report;
+}
 
 }  // namespace tessera::cli

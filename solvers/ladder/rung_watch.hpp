@@ -28,7 +28,7 @@ struct WatchRules {
   std::int64_t soft_limit = 0;   ///< iterations after which the end has to be near; 0: none
   double limits_more = 3.0;      ///< so many soft limits more are near
   bool must_fall_early = false;  ///< left where the residual has not fallen to a tenth after 30 iterations
-  Alternative left = {};         ///< a rung that was left before, for which this one is left at twice its price
+  Alternative left = {};         ///< a rung that was left before; it is taken once its price is spent here
   std::function<Alternative(double projected)> alternative = {};  ///< asked for where it may pay; empty: there is none
 };
 

@@ -1,4 +1,4 @@
-/// Where the time of a run went, and what a limit of time or a signal leaves of it.
+/// Limits of time and signals: the documents that they leave, and the times of a run.
 
 #include "interrupt.hpp"
 #include "ladder_run.hpp"
