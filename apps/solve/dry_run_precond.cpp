@@ -139,10 +139,10 @@ template <class T>
   try {
     const detail::InterruptionScope budget(seconds);
     prediction = predict_direct(matrix.matrix->view());
-  } catch (const BudgetExceeded&) {
+  } catch (const BudgetExceeded& error) {
     stop_if_interrupted();
     result.is_open = true;
-    result.phase.rests_on = fmt::format("nothing: the prediction of the factors was given up after {:.2g} s", seconds);
+    result.phase.rests_on = fmt::format("nothing: no prediction of the factors, {}", error.what());
     return result;
   }
   result.phase.held_bytes = prediction.bytes;

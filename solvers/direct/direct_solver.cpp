@@ -36,7 +36,7 @@ void require_within(const DirectPrediction& prediction, const DirectOptions& opt
 }
 
 /// How to make factors, until some of them are good.
-struct Attempt {
+struct PivotSettings {
   double threshold;  ///< of diagonal pivots
   double most_fill;  ///< entries over those predicted
 };
@@ -45,11 +45,12 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 /// Small thresholds first: off-diagonal pivots spoil the order, the more the larger the matrix, while pivots that are
 /// too small are rare after the matching, and mended by refinement. Circuits of 2e5 rows: threshold 1e-3 fills over 8
 /// times as much as 1e-8. The last one serves diagonals that are weak everywhere: only after inaccurate factors.
-constexpr std::array<Attempt, 4> attempts_of_lu{{{1e-8, 2.0}, {1e-12, 2.0}, {1e-12, unlimited}, {1e-2, unlimited}}};
-constexpr std::array<Attempt, 1> partial_pivoting{{{1.0, unlimited}}};
+constexpr std::array<PivotSettings, 4> settings_of_lu{
+    {{1e-8, 2.0}, {1e-12, 2.0}, {1e-12, unlimited}, {1e-2, unlimited}}};
+constexpr std::array<PivotSettings, 1> partial_pivoting{{{1.0, unlimited}}};
 
-std::span<const Attempt> attempts(DirectMethod method) {
-  if (method == DirectMethod::lu_amd) return attempts_of_lu;
+std::span<const PivotSettings> attempts(DirectMethod method) {
+  if (method == DirectMethod::lu_amd) return settings_of_lu;
   return partial_pivoting;
 }
 
@@ -145,8 +146,8 @@ bool DirectSolver::factorize(const DirectSystem& system, bool may_fail) {
   try {
     const ColumnMatrix b = permuted(system.columns, scaling_, order_);
     bool is_inaccurate = false;
-    const std::span<const Attempt> all = attempts(info_.prediction.method);
-    for (const Attempt& attempt : all) {
+    const std::span<const PivotSettings> all = attempts(info_.prediction.method);
+    for (const PivotSettings& attempt : all) {
       const bool is_last = &attempt == &all.back();
       if (is_inaccurate && !is_last) continue;  // smaller pivots do not help
       solver_ = make_solver(info_.prediction.method, attempt.threshold);

@@ -66,7 +66,7 @@ class Climb {
     while (!done_) {
       const auto plan = next_rung();
       const double price = plan ? price_of(*plan) : infinity;
-      const auto left = best_left(price);
+      const auto left = best_suspended(price);
       if ((!plan && !left) || progress_.seconds_left() <= 0.0) break;
       if (left) {
         resume(*left, price == infinity);
@@ -200,7 +200,7 @@ class Climb {
   }
 
   /// A rung that was left while it converged.
-  struct LeftRung {
+  struct SuspendedRung {
     RungPlan plan;
     std::size_t number = 0;      ///< from 1; the latest rung was left for another, not for itself
     double price_ms = infinity;  ///< of what remains
@@ -209,7 +209,8 @@ class Climb {
   };
 
   /// Promises are too good, the more so the fewer iterations they rest on.
-  [[nodiscard]] LeftRung left_rung(const RungReport& rung, std::size_t number, const detail::RungWatch& watch) const {
+  [[nodiscard]] SuspendedRung suspended_rung(const RungReport& rung, std::size_t number,
+                                             const detail::RungWatch& watch) const {
     constexpr double patience = 3.0;
     constexpr double most = 1e9;
     constexpr double setup_share = 0.5;  // of the price of a rung, which is set up again
@@ -223,9 +224,9 @@ class Climb {
   }
 
   /// The one that promises to end first, if for less than that. \param price infinity: there is nothing else
-  [[nodiscard]] std::optional<LeftRung> best_left(double price) const {
-    const LeftRung* best = nullptr;
-    for (const LeftRung& rung : left_) {
+  [[nodiscard]] std::optional<SuspendedRung> best_suspended(double price) const {
+    const SuspendedRung* best = nullptr;
+    for (const SuspendedRung& rung : suspended_) {
       const bool is_last = price == infinity;
       const bool may_go_on = rung.price_ms < infinity && rung.resumed < (is_last ? 2 : 1) &&
                              (is_last || rung.number < result_.rungs.size()) &&
@@ -236,9 +237,10 @@ class Climb {
   }
 
   /// Goes on from the best x so far. \param is_last nothing else is left
-  void resume(LeftRung left, bool is_last) {
-    std::erase_if(left_,
-                  [&](const LeftRung& rung) { return rung.plan.command_options() == left.plan.command_options(); });
+  void resume(SuspendedRung left, bool is_last) {
+    std::erase_if(suspended_, [&](const SuspendedRung& rung) {
+      return rung.plan.command_options() == left.plan.command_options();
+    });
     left.resumed += is_last ? 2 : 1;
     left.plan.reason = "goes on, since that promises to cost less than what is left";
     left.plan.max_iterations = is_last ? last_limit : left.limit;
@@ -254,12 +256,12 @@ class Climb {
   }
 
   /// How a rung that was left goes on.
-  struct Resumption {
+  struct Resume {
     int times = 0;  ///< 0: it is tried for the first time
     bool is_last = false;
   };
 
-  void try_rung(RungPlan plan, const Resumption& resumption) {
+  void try_rung(RungPlan plan, const Resume& resumption) {
     const bool is_plain = plan.precond == RungPrecond::jacobi || plan.precond == RungPrecond::none;
     if (!has_begun_ && !is_plain) {
       begin();
@@ -311,7 +313,7 @@ class Climb {
     return factors_;
   }
 
-  void solve_rung(RungReport& rung, const Side& side, const FusedOperator<T>& inverse, const Resumption& resumption) {
+  void solve_rung(RungReport& rung, const Side& side, const FusedOperator<T>& inverse, const Resume& resumption) {
     const Stopwatch watch;
     const SpmvPlan<T>& A = systems_.plan(side);
     const std::span<const T> b = systems_.b(side);
@@ -335,8 +337,8 @@ class Climb {
     if (progress_.stopped_by_user()) done_ = true;
     const bool was_left = !rung_watch.reason().empty() && rung.plan.precond != RungPrecond::none;
     if (was_left) {
-      left_.push_back(left_rung(rung, result_.rungs.size(), rung_watch));
-      left_.back().resumed = resumption.times;
+      suspended_.push_back(suspended_rung(rung, result_.rungs.size(), rung_watch));
+      suspended_.back().resumed = resumption.times;
     }
     indefinite_ = indefinite_ || report.breakdown == Breakdown::indefinite;
     accept(rung, side, quality, std::move(report), x.span());
@@ -354,7 +356,7 @@ class Climb {
   [[nodiscard]] bool goes_on_from_best() const { return a_.device().is_host(); }
 
   /// Every rung begins where the caller did: what it says of the error of x rests on its own iterations.
-  [[nodiscard]] Array<T> begin_of(const Side& side, const Resumption& resumption) const {
+  [[nodiscard]] Array<T> begin_of(const Side& side, const Resume& resumption) const {
     const Device device = systems_.device(side);
     Array<T> x(a_.rows(), Init::none, device);
     const bool from_best = resumption.times > 0 && goes_on_from_best() && !quality_.converged;
@@ -363,7 +365,7 @@ class Climb {
     return x;
   }
 
-  [[nodiscard]] detail::WatchRules rules_of(const RungReport& rung, const Side& side, const Resumption& resumption) {
+  [[nodiscard]] detail::WatchRules rules_of(const RungReport& rung, const Side& side, const Resume& resumption) {
     detail::WatchRules rules;
     const bool is_plain = rung.plan.precond == RungPrecond::jacobi || rung.plan.precond == RungPrecond::none;
     rules.iteration_ms = detail::iteration_ms(rung, result_.facts, systems_.device(side));
@@ -381,7 +383,7 @@ class Climb {
     const auto next = next_rung(true);
     if (next && needs_analysis(*next)) rules.asking_ms = detail::analysis_ms(result_.facts);
     if (next && is_plain && next->precond == RungPrecond::amg) rules.first_look = amg_trial;
-    if (const auto left = best_left(std::numeric_limits<double>::max())) {
+    if (const auto left = best_suspended(std::numeric_limits<double>::max())) {
       rules.left = {left->price_ms, fmt::format("{} promises to cost less", left->plan.command_options())};
     }
     // Where multigrid converges as it should, nothing after it is worth an analysis.
@@ -521,7 +523,7 @@ class Climb {
   Array<T> guess_;
   std::shared_ptr<FusedOperator<T>> factors_;  ///< of the latest rung
   std::vector<std::string> tried_;
-  std::vector<LeftRung> left_;
+  std::vector<SuspendedRung> suspended_;
   bool has_begun_ = false;
   bool permuted_ = false;
   bool indefinite_ = false;
