@@ -7,6 +7,7 @@
 #include "core/stopwatch.hpp"
 #include "solvers/amg/transform_rows.hpp"
 #include "solvers/fused/vector_ops.hpp"
+#include "solvers/residual_norm.hpp"
 #include "tessera/accuracy.hpp"
 #include "tessera/error.hpp"
 
@@ -53,19 +54,6 @@ void require_length(const char* name, std::size_t length, index_t wanted, const 
       fmt::format("backward error: {} has {} elements, the matrix has {} {}", name, length, wanted, of));
 }
 
-/// ‖x‖₂ in its range; not finite where an element is not.
-template <class T>
-fused::ScaledNorm norm_of(const Device& device, std::span<const T> x) {
-  const double largest = fused::largest_magnitude(device, x);
-  if (!std::isfinite(largest)) return {largest, 0};
-  return fused::scaled_norm(device, x, largest);
-}
-
-/// ‖d‖ / ‖x‖; infinity for x = 0.
-double ratio_of(const fused::ScaledNorm& d, const fused::ScaledNorm& x) {
-  return std::ldexp(d.mantissa / x.mantissa, d.exponent - x.exponent);
-}
-
 /// The iteration of estimate_error().
 template <class T>
 class ErrorGateRun {
@@ -91,10 +79,7 @@ class ErrorGateRun {
 
  private:
   /// r = b - A x.
-  void update_residual() {
-    a_.residual(0, b_, x_, r_.span());
-    residual_ = norm_of<T>(a_.device(), r_.span());
-  }
+  void update_residual() { residual_ = residual_norm<T>(a_, b_, x_, r_.span()); }
 
   /// A d = r. \returns whether the error of x is known, and is not 0
   bool find_correction() {
@@ -104,10 +89,10 @@ class ErrorGateRun {
     fused::clear<T>(a_.device(), d_.span());
     const SolveReport report = solve_(r_.span(), d_.span(), correction_options());
     estimate_.iterations += report.iterations;
-    const fused::ScaledNorm d = norm_of<T>(a_.device(), d_.span());
+    const fused::ScaledNorm d = scaled_norm_of<T>(a_.device(), d_.span());
     if (!(report.true_residual <= correction_must_reach * report.b_norm) || !std::isfinite(d.mantissa)) return false;
     estimate_.is_known = true;
-    estimate_.relative_error = ratio_of(d, norm_of<T>(a_.device(), x_));
+    estimate_.relative_error = ratio_of(d, scaled_norm_of<T>(a_.device(), x_));
     return report.status != Status::interrupted && report.status != Status::time_limit;
   }
 

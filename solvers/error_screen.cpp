@@ -1,24 +1,13 @@
 /// The screen of CG solutions: the preconditioned residual times the condition number that the iterations met.
 #include "solvers/error_screen.hpp"
 
-#include "solvers/fused/vector_ops.hpp"
+#include "solvers/residual_norm.hpp"
 #include "tessera/array.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace tessera::detail {
-
-namespace {
-
-/// ‖v‖₂ without overflow or underflow.
-template <class T>
-[[nodiscard]] fused::ScaledNorm norm(std::span<const T> v, const Device& device) {
-  const double largest = fused::largest_magnitude(device, v);
-  return std::isfinite(largest) ? fused::scaled_norm(device, v, largest) : fused::ScaledNorm{largest, 0};
-}
-
-}  // namespace
 
 double cg_condition(std::int64_t iterations, double reduction) {
   const double root = 2.0 * static_cast<double>(iterations) / std::log(2.0 / std::min(reduction, 1.0));
@@ -31,11 +20,11 @@ ErrorScreen screen_error(const LinearOperator<T>& M, std::span<const T> r, std::
   const Device device = M.device();
   Array<T> z(static_cast<std::int64_t>(x.size()), Init::none, device);
   M.apply(r, z.span());
-  const fused::ScaledNorm step = norm<T>(z.span(), device);
-  const fused::ScaledNorm size = norm<T>(x, device);
+  const fused::ScaledNorm step = scaled_norm_of<T>(device, z.span());
+  const fused::ScaledNorm size = scaled_norm_of<T>(device, x);
   ErrorScreen screen;
   screen.condition = cg_condition(report.iterations, report.r0_norm > 0.0 ? report.target / report.r0_norm : 1.0);
-  screen.correction = std::ldexp(step.mantissa / size.mantissa, step.exponent - size.exponent) / largest_eigenvalue;
+  screen.correction = ratio_of(step, size) / largest_eigenvalue;
   return screen;
 }
 

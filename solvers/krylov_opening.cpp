@@ -2,6 +2,7 @@
 #include "solvers/krylov.hpp"
 
 #include "core/group_rank.hpp"
+#include "solvers/residual_norm.hpp"
 
 #include <fmt/format.h>
 
@@ -203,18 +204,10 @@ bool KrylovSolve<T>::restore_units() {
   return fits;
 }
 
-/// Where the sum of squares is far from the limits of double, it is right, and for float better than the elements of
-/// r,/// which are rounded and may overflow. Elsewhere they are summed again, scaled. Infinite or NaN where both
-/// overflowed.
 template <class T>
 fused::ScaledNorm KrylovSolve<T>::residual_in_user_units() {
   ++progress_->report.spmv_count;
-  const double from_sum = std::sqrt(problem_.a.residual(0, problem_.b, x(), residual_));
-  const std::span<const T> r = residual_;
-  const double largest = fused::largest_magnitude(device_, r);
-  const bool sum_is_right = from_sum > 1e-140 && from_sum < 1e150;
-  if (sum_is_right || !std::isfinite(largest)) return fused::ScaledNorm::of(from_sum);
-  return fused::scaled_norm(device_, r, largest);
+  return residual_norm<T>(problem_.a, problem_.b, x(), residual_);
 }
 
 /// Throws only on a device that has failed; nobody can read x there any more. A rank that leaves by an exception first

@@ -3,6 +3,7 @@
 
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/krylov_problem.hpp"
+#include "solvers/residual_norm.hpp"
 #include "solvers/stopping.hpp"
 
 #include <fmt/format.h>
@@ -127,7 +128,7 @@ void LeastSquaresSolve<T>::compute_residuals() {
   ++report_.spmv_count;
   r_norm_ = std::sqrt(problem_.a->residual(-exponent_, problem_.b, x(), image_.current()));
   image_.set_prepared_for(0);
-  state_.x_norm = std::sqrt(fused::dot<T>(device_, x(), x()));
+  state_.x_norm = scaled_norm_of<T>(device_, std::span<const T>(x())).value();
   r_bar_norm_ = root_of_squares(r_norm_, damping * state_.x_norm);
   if (x().empty()) return;
   if (problem_.is_damped()) {
@@ -137,7 +138,7 @@ void LeastSquaresSolve<T>::compute_residuals() {
   }
   ++report_.transposed_count;
   const std::span<const T> of_damping = std::as_const(damped_x_).span();
-  s_norm_ = std::sqrt(problem_.transposed->residual(0, of_damping, r(), transposed_image_.span()));
+  s_norm_ = residual_norm<T>(*problem_.transposed, of_damping, r(), transposed_image_.span()).value();
   scaled_s_norm_ = s_norm_;
   if (problem_.diagonal != nullptr) {
     const LeastSquaresScaledNorm<T> scaled{.diagonal = problem_.diagonal, .s = transposed_image_.data()};

@@ -2,6 +2,7 @@
 #include "support/error_gate.hpp"
 
 #include "core/stopwatch.hpp"
+#include "solvers/residual_norm.hpp"
 
 #include "tessera/array.hpp"
 
@@ -73,7 +74,7 @@ void estimate(const SolvedSystem<T>& solved, ErrorGate gate, PlacedVectors<T>& v
   accuracy.estimate = estimate_error<T>(A, correct, vectors.b(), vectors.x(), report.target, solved.options, gate);
   if (accuracy.estimate->corrections == 0) return;
   vectors.bring_back();
-  report.true_residual = std::sqrt(A.residual(0, vectors.b(), vectors.x(), r.span()));
+  report.true_residual = detail::residual_norm<T>(A, vectors.b(), vectors.x(), r.span()).value();
   if (report.converged() || report.true_residual > report.target) return;
   report.status = Status::converged;
   report.reason = fmt::format("||b - A x||_2 = {:.3g} <= {:.3g} after {} of the error gate", report.true_residual,

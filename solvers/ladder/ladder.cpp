@@ -15,6 +15,7 @@
 #include "solvers/ladder/rung.hpp"
 #include "solvers/ladder/rung_watch.hpp"
 #include "solvers/ladder/systems.hpp"
+#include "solvers/residual_norm.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -459,7 +460,7 @@ class Climb {
     progress_.add_iterations(rung.error->iterations);
     if (rung.error->corrections > 0) {
       Array<T> r(a_.rows(), Init::none, solved.A.device());
-      report.true_residual = std::sqrt(solved.A.residual(0, solved.b, solved.x, r.span()));
+      report.true_residual = detail::residual_norm<T>(solved.A, solved.b, solved.x, r.span()).value();
     }
     return rung.error->is_known ? rung.error->relative_error : std::numeric_limits<double>::infinity();
   }
