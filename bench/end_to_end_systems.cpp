@@ -114,7 +114,7 @@ void solve_once(const KnownSystem& system, const Device& device, double time_lim
 /// The bound or estimate of the relative error that the solve claims; nothing where it claims none.
 [[nodiscard]] std::optional<double> claim_of(const LadderReport& ladder) {
   const RungReport* rung = last_rung(ladder);
-  if (rung == nullptr || !rung->error || (!rung->error->is_known && !rung->error->is_screened)) return std::nullopt;
+  if (rung == nullptr || !rung->error || !rung->error->is_known()) return std::nullopt;
   return rung->error->relative_error;
 }
 

@@ -31,9 +31,14 @@ constexpr int max_corrections = 4;
 
 template <class T>
 BackwardErrorSums backward_error_sums(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
-                                      const Device& device, int exponent) {
-  const BackwardErrorRow<T> row{
-      .a = pointers_of(matrix), .b = b.data(), .x = x.data(), .scaled = host::PowerOfTwo<double>(exponent)};
+                                      const Device& device, int exponent, std::span<T> noise) {
+  const double x_largest = fused::largest_magnitude(device, x);
+  const BackwardErrorRow<T> row{.a = pointers_of(matrix),
+                                .b = b.data(),
+                                .x = x.data(),
+                                .scaled = host::PowerOfTwo<double>(exponent),
+                                .x_largest = host::PowerOfTwo<double>(exponent)(x_largest),
+                                .noise = noise.empty() ? nullptr : noise.data()};
   if (device.is_host()) {
     BackwardErrorSums total;
     transform_rows(device, all_rows(matrix), row, &total);
@@ -53,6 +58,20 @@ void require_length(const char* name, std::size_t length, index_t wanted, const 
   throw DimensionError(
       fmt::format("backward error: {} has {} elements, the matrix has {} {}", name, length, wanted, of));
 }
+
+}  // namespace
+
+template <class T>
+ErrorSize detail::error_size(const Device& device, std::span<const T> d, std::span<const T> x) {
+  const double d_largest = fused::largest_magnitude(device, d);
+  const double x_largest = fused::largest_magnitude(device, x);
+  if (!std::isfinite(d_largest) || !std::isfinite(x_largest)) return {};
+  const double norm = ratio_of(fused::scaled_norm(device, d, d_largest), fused::scaled_norm(device, x, x_largest));
+  const double largest = d_largest / x_largest;
+  return {.relative = std::max(norm, largest), .is_of_largest_entry = largest > norm, .is_finite = true};
+}
+
+namespace {
 
 /// The iteration of estimate_error().
 template <class T>
@@ -83,16 +102,19 @@ class ErrorGateRun {
 
   /// A d = r. \returns whether the error of x is known, and is not 0
   bool find_correction() {
-    estimate_.is_known = residual_.mantissa == 0.0;
+    estimate_.claim = residual_.mantissa == 0.0 ? ErrorClaim::estimated : ErrorClaim::unknown;
+    estimate_.source = ErrorSource::correction;
     estimate_.relative_error = 0.0;
+    estimate_.is_of_largest_entry = false;
     if (!std::isfinite(residual_.mantissa) || residual_.mantissa == 0.0) return false;
     fused::clear<T>(a_.device(), d_.span());
     const SolveReport report = solve_(r_.span(), d_.span(), correction_options());
     estimate_.iterations += report.iterations;
-    const fused::ScaledNorm d = scaled_norm_of<T>(a_.device(), d_.span());
-    if (!(report.true_residual <= correction_must_reach * report.b_norm) || !std::isfinite(d.mantissa)) return false;
-    estimate_.is_known = true;
-    estimate_.relative_error = ratio_of(d, scaled_norm_of<T>(a_.device(), x_));
+    const ErrorSize size = error_size<T>(a_.device(), d_.span(), x_);
+    if (!(report.true_residual <= correction_must_reach * report.b_norm) || !size.is_finite) return false;
+    estimate_.claim = ErrorClaim::estimated;
+    estimate_.relative_error = size.relative;
+    estimate_.is_of_largest_entry = size.is_of_largest_entry;
     return report.status != Status::interrupted && report.status != Status::time_limit;
   }
 
@@ -161,33 +183,77 @@ std::string_view to_string(ErrorGate gate) {
 }
 
 template <class T>
-BackwardError backward_error(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
-                             const Device& device) {
+BackwardError detail::backward_error_and_noise(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
+                                               const Device& device, std::span<T> noise) {
   require_length("b", b.size(), matrix.rows, "rows");
   require_length("x", x.size(), matrix.cols, "columns");
-  if (matrix.rows == 0) return {};
+  if (matrix.rows == 0) return {.error_bound = 0.0};
   if (is_out_of_reach(matrix, device)) {
     const Array<T> own_b = fused::to_host(device, b);
     const Array<T> own_x = fused::to_host(device, x);
-    return backward_error<T>(matrix, own_b.span(), own_x.span(), Device{});
+    Array<T> own_noise(static_cast<std::int64_t>(noise.size()), Init::none);
+    const BackwardError found =
+        backward_error_and_noise<T>(matrix, own_b.span(), own_x.span(), Device{}, own_noise.span());
+    copy_bytes(device, noise.data(), Device{}, own_noise.data(), own_noise.bytes());
+    return found;
   }
   int exponent = 0;
-  BackwardErrorSums sums = backward_error_sums(matrix, b, x, device, exponent);
+  BackwardErrorSums sums = backward_error_sums(matrix, b, x, device, exponent, noise);
   if (!is_finite(sums)) {
     // Sums may have overflowed: with small b and x they cannot.
     const double largest = std::max(fused::largest_magnitude(device, b), fused::largest_magnitude(device, x));
     if (std::isfinite(largest) && largest > 0.0) {
       exponent = -64 - std::ilogb(largest);
-      sums = backward_error_sums(matrix, b, x, device, exponent);
+      sums = backward_error_sums(matrix, b, x, device, exponent, noise);
+      if (!noise.empty()) static_cast<void>(fused::scale_by_power(device, noise, -exponent));
     }
   }
   const auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-  return {.componentwise = sums.ratio.value, .attainable = std::ldexp(epsilon * sums.sizes.norm(), -exponent)};
+  return {.componentwise = sums.ratio.value,
+          .attainable = std::ldexp(epsilon * sums.sizes.norm(), -exponent),
+          .rowwise = sums.rowwise.value,
+          .error_bound = std::ldexp(sums.bound.value, -exponent)};
+}
+
+template <class T>
+BackwardError backward_error(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
+                             const Device& device) {
+  return backward_error_and_noise<T>(matrix, b, x, device, {});
+}
+
+std::string_view to_string(ErrorClaim claim) {
+  switch (claim) {
+    case ErrorClaim::unknown:
+      return "unknown";
+    case ErrorClaim::estimated:
+      return "estimated";
+    case ErrorClaim::bounded:
+      return "bounded";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(ErrorSource source) {
+  switch (source) {
+    case ErrorSource::none:
+      return "none";
+    case ErrorSource::dominance:
+      return "dominance";
+    case ErrorSource::iterations:
+      return "iterations";
+    case ErrorSource::probe:
+      return "probe";
+    case ErrorSource::correction:
+      return "correction";
+    case ErrorSource::factors:
+      return "factors";
+  }
+  return "none";
 }
 
 int ErrorEstimate::digits() const noexcept {
   constexpr int all = std::numeric_limits<double>::digits10;
-  if (!is_known || !(relative_error < 1.0)) return 0;
+  if (!is_known() || !(relative_error < 1.0)) return 0;
   return relative_error <= 1e-15 ? all : static_cast<int>(std::floor(-std::log10(relative_error)));
 }
 
@@ -203,8 +269,6 @@ ErrorEstimate estimate_error(const LinearOperator<T>& A, const CorrectionSolver<
   return ErrorGateRun<T>(*detail::fused_operator<T>(A), solve, b, x, target, options).run(gate);
 }
 
-template BackwardError backward_error(const CsrView<float>&, std::span<const float>, std::span<const float>,
-                                      const Device&);
 bool is_backward_stable(const BackwardError& backward, const SolveReport& report, double epsilon) {
   constexpr double roundings = 45.0;  // 1e-14 in fp64
   constexpr double slack = 10.0;
@@ -212,6 +276,14 @@ bool is_backward_stable(const BackwardError& backward, const SolveReport& report
   return report.target < backward.attainable && report.true_residual <= slack * backward.attainable;
 }
 
+template BackwardError detail::backward_error_and_noise(const CsrView<float>&, std::span<const float>,
+                                                        std::span<const float>, const Device&, std::span<float>);
+template BackwardError detail::backward_error_and_noise(const CsrView<double>&, std::span<const double>,
+                                                        std::span<const double>, const Device&, std::span<double>);
+template ErrorSize detail::error_size(const Device&, std::span<const float>, std::span<const float>);
+template ErrorSize detail::error_size(const Device&, std::span<const double>, std::span<const double>);
+template BackwardError backward_error(const CsrView<float>&, std::span<const float>, std::span<const float>,
+                                      const Device&);
 template BackwardError backward_error(const CsrView<double>&, std::span<const double>, std::span<const double>,
                                       const Device&);
 template ErrorEstimate estimate_error(const LinearOperator<float>&, const CorrectionSolver<float>&,

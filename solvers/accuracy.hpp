@@ -1,14 +1,17 @@
 /// \file
-/// Row operation of the backward error: |b - A x|_i against (|A| |x| + |b|)_i.
+/// Row operation of backward errors and of the bound for strictly dominant rows: |b - A x|_i against (|A| |x| + |b|)_i,
+/// ‖a_i‖₁ ‖x‖∞ + |b_i|, and |a_ii| - Σ |a_ij|.
 #pragma once
 
 #include "core/csr_pointers.hpp"
 #include "core/power_of_two.hpp"
 #include "core/sums.hpp"
 #include "solvers/amg/row_ops.hpp"
+#include "tessera/accuracy.hpp"
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace tessera::detail {
 
@@ -45,14 +48,26 @@ struct RangedSquares {
 
 /// Over all rows.
 struct BackwardErrorSums {
-  Largest ratio;  ///< NaN where a row has NaN
+  Largest ratio;    ///< NaN where a row has NaN
+  Largest rowwise;  ///< likewise
+  Largest bound;    ///< infinity where a row is not strictly dominant
   RangedSquares sizes;
   TESSERA_HOST_DEVICE BackwardErrorSums& operator+=(const BackwardErrorSums& other) noexcept {
     ratio += other.ratio;
+    rowwise += other.rowwise;
+    bound += other.bound;
     sizes += other.sizes;
     return *this;
   }
 };
+
+/// 1.5 or -.5 by the bits of a row's number: what has a mean and a random sign meets smooth vectors and rough ones.
+[[nodiscard]] TESSERA_HOST_DEVICE inline double noise_of_row(std::uint64_t row) noexcept {
+  std::uint64_t bits = (row + 1) * 0x9e3779b97f4a7c15U;
+  bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
+  bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
+  return (bits >> 63U) != 0 ? 1.5 : -0.5;
+}
 
 /// Sums in double for both element types.
 template <class T>
@@ -60,31 +75,68 @@ struct BackwardErrorRow {
   struct Sums {
     double product = 0.0;
     double size = 0.0;
+    double diagonal = 0.0;
+    double off_diagonal = 0.0;
+    double entries = 0.0;
     TESSERA_HOST_DEVICE Sums& operator+=(const Sums& other) noexcept {
       product += other.product;
       size += other.size;
+      diagonal += other.diagonal;
+      off_diagonal += other.off_diagonal;
+      entries += other.entries;
       return *this;
     }
   };
   using Total = BackwardErrorSums;
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr double rounding = std::numeric_limits<double>::epsilon();
   CsrPointers<T> a;
   const T* b;
   const T* x;
   host::PowerOfTwo<double> scaled;  ///< of b and x
+  double x_largest = 0.0;           ///< in scaled units
+  T* noise = nullptr;               ///< |A| |x| + |b| in scaled units, times noise_of_row(); may be null
 
   [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return a.offsets; }
   [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t /*row*/) const { return true; }
-  TESSERA_HOST_DEVICE void visit(index_t /*row*/, offset_t k, Sums& sums) const {
-    const double term = static_cast<double>(value_at(a, k)) * scaled(static_cast<double>(x[a.columns[k]]));
+  TESSERA_HOST_DEVICE void visit(index_t row, offset_t k, Sums& sums) const {
+    const auto value = static_cast<double>(value_at(a, k));
+    const double term = value * scaled(static_cast<double>(x[a.columns[k]]));
     sums.product += term;
     sums.size += std::abs(term);
+    (a.columns[k] == row ? sums.diagonal : sums.off_diagonal) += a.columns[k] == row ? value : std::abs(value);
+    sums.entries += 1.0;
   }
   TESSERA_HOST_DEVICE void finish(index_t row, const Sums& sums, BackwardErrorSums& total) const {
     const double right = scaled(static_cast<double>(b[row]));
     const double size = sums.size + std::abs(right);
+    const double residual = std::abs(right - sums.product);
     total.sizes.add(size);
-    if (size != 0.0) total.ratio += Largest{std::abs(right - sums.product) / size};
+    if (size != 0.0) total.ratio += Largest{residual / size};
+    const double norm = std::abs(sums.diagonal) + sums.off_diagonal;
+    const double most = norm * x_largest + std::abs(right);
+    if (most != 0.0) total.rowwise += Largest{residual / most};
+    // Each sum has an error of at most so many roundings of the sum of magnitudes.
+    const double roundings = (sums.entries + 4.0) * rounding;
+    const double gap = std::abs(sums.diagonal) - sums.off_diagonal - roundings * norm;
+    total.bound += Largest{gap > 0.0 ? (residual + roundings * size) / gap : infinity};
+    if (noise != nullptr) noise[row] = static_cast<T>(size * noise_of_row(static_cast<std::uint64_t>(row)));
   }
 };
+
+/// backward_error(), and noise of the size of its rows for what cannot hide from it. \param noise rows elements on the
+/// device, or none: |A| |x| + |b| times noise_of_row()
+template <class T>
+[[nodiscard]] BackwardError backward_error_and_noise(const CsrView<T>& matrix, std::span<const T> b,
+                                                     std::span<const T> x, const Device& device, std::span<T> noise);
+
+/// The larger one of ‖d‖₂ / ‖x‖₂ and ‖d‖∞ / ‖x‖∞.
+struct ErrorSize {
+  double relative = std::numeric_limits<double>::infinity();
+  bool is_of_largest_entry = false;
+  bool is_finite = false;  ///< d and x are
+};
+template <class T>
+[[nodiscard]] ErrorSize error_size(const Device& device, std::span<const T> d, std::span<const T> x);
 
 }  // namespace tessera::detail

@@ -2,6 +2,7 @@
 #include "support/error_gate.hpp"
 
 #include "core/stopwatch.hpp"
+#include "solvers/error_claim.hpp"
 #include "solvers/residual_norm.hpp"
 
 #include "tessera/array.hpp"
@@ -50,32 +51,31 @@ class PlacedVectors {
 }
 
 template <class T>
-[[nodiscard]] ErrorScreen screen(const SolvedSystem<T>& solved, const SolveReport& report, std::span<const T> r,
-                                 std::span<const T> x) {
-  const FusedOperator<T>& M = solved.operators.M;
-  const double largest = M.is_identity() ? solved.facts.diagonal_max_abs : 1.0;
-  return screen_error<T>(M, r, x, report, largest);
-}
-
-template <class T>
-void estimate(const SolvedSystem<T>& solved, ErrorGate gate, PlacedVectors<T>& vectors, Accuracy& accuracy,
-              SolveReport& report) {
+void judge(const SolvedSystem<T>& solved, ErrorGate gate, PlacedVectors<T>& vectors, Accuracy& accuracy,
+           SolveReport& report) {
   const FusedOperator<T>& A = solved.operators.A;
-  Array<T> r(A.rows(), Init::none, A.device());
-  const bool by_cg = solved.method == IterativeMethod::cg && report.converged() && report.iterations > 0;
-  if (by_cg) {
-    static_cast<void>(A.residual(0, vectors.b(), vectors.x(), r.span()));
-    accuracy.screen = screen<T>(solved, report, r.span(), vectors.x());
-    if (accuracy.screen->cleared()) return;
-  }
   const CorrectionSolver<T> correct = [&](std::span<const T> residual, std::span<T> d, const SolverOptions& options) {
     return run_method<T>(solved.method, solved.operators, residual, d, options);
   };
-  accuracy.estimate = estimate_error<T>(A, correct, vectors.b(), vectors.x(), report.target, solved.options, gate);
+  const detail::JudgedSolve<T> judged{.A = A,
+                                      .M = solved.operators.M,
+                                      .matrix = solved.matrix,
+                                      .facts = solved.facts,
+                                      .b = vectors.b(),
+                                      .x = vectors.x(),
+                                      .solve = correct,
+                                      .is_cg = solved.method == IterativeMethod::cg,
+                                      .is_direct = solved.method == Method::direct,
+                                      .may_screen = report.converged()};
+  const detail::Judgement judgement = detail::judge_error<T>(judged, solved.options, gate, report);
+  accuracy.estimate = judgement.estimate;
+  accuracy.backward = judgement.backward;
   if (accuracy.estimate->corrections == 0) return;
   vectors.bring_back();
-  report.true_residual = detail::residual_norm<T>(A, vectors.b(), vectors.x(), r.span()).value();
-  if (report.converged() || report.true_residual > report.target) return;
+  Array<T> r(A.rows(), Init::none, A.device());
+  const fused::ScaledNorm residual = detail::residual_norm<T>(A, vectors.b(), vectors.x(), r.span());
+  report.true_residual = residual.value();
+  if (report.converged() || !(report.true_residual <= report.target)) return;
   report.status = Status::converged;
   report.reason = fmt::format("||b - A x||_2 = {:.3g} <= {:.3g} after {} of the error gate", report.true_residual,
                               report.target, accuracy.estimate->corrections == 1 ? "a correction" : "corrections");
@@ -88,8 +88,11 @@ Accuracy assess_accuracy(const SolvedSystem<T>& solved, ErrorGate gate, SolveRep
   const Stopwatch timer;
   Accuracy accuracy;
   PlacedVectors<T> vectors(solved);
-  if (gate != ErrorGate::off && is_candidate(report)) estimate(solved, gate, vectors, accuracy, report);
-  accuracy.backward = backward_error<T>(solved.matrix, vectors.b(), vectors.x(), solved.operators.A.device());
+  if (gate != ErrorGate::off && is_candidate(report)) {
+    judge(solved, gate, vectors, accuracy, report);
+  } else {
+    accuracy.backward = backward_error<T>(solved.matrix, vectors.b(), vectors.x(), solved.operators.A.device());
+  }
   constexpr auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   accuracy.backward_stable = !report.converged() && is_backward_stable(accuracy.backward, report, epsilon);
   accuracy.ms = timer.milliseconds();

@@ -1,9 +1,7 @@
 /// \file
-/// Accuracy of the solution of a run: its backward error, a cheap screen, and where that does not clear it an estimate
-/// of the forward error by the method and the preconditioner that solved the system.
+/// Accuracy of the solution of a run: its backward error, and what is claimed of its forward error.
 #pragma once
 
-#include "solvers/error_screen.hpp"
 #include "support/system.hpp"
 
 #include "tessera/accuracy.hpp"
@@ -17,16 +15,12 @@
 
 namespace tessera::support {
 
-using detail::ErrorScreen;
-using detail::screen_error;
-
 struct Accuracy {
   BackwardError backward;
   /// Not converged, but x is exact for entries of A and b that differ by little more than rounding: the tolerance
   /// cannot be reached in this precision.
   bool backward_stable = false;
-  std::optional<ErrorScreen> screen;      ///< of cg
-  std::optional<ErrorEstimate> estimate;  ///< where the screen did not clear x
+  std::optional<ErrorEstimate> estimate;  ///< where the gate was on and the solve ended well
   double ms = 0.0;                        ///< of all this
 };
 

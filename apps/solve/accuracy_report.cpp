@@ -21,30 +21,28 @@ namespace {
   const std::string cost = fmt::format("{}, {}", counted(estimate.iterations, "iteration"), time_text(estimate.ms));
   const std::string corrected =
       estimate.corrections == 0 ? "" : fmt::format("; x corrected {}", counted(estimate.corrections, "time"));
-  if (!estimate.is_known) {
-    return fmt::format("error of x not known: no solve for a correction came far enough ({}){}", cost, corrected);
+  if (!estimate.is_known()) {
+    return fmt::format("unknown: nothing tells the error of x ({}){}", cost, corrected);
   }
-  return fmt::format("relative error of x about {:.1e}, {} ({}){}", estimate.relative_error,
+  const std::string_view of = estimate.is_of_largest_entry ? " of the largest entry" : "";
+  if (estimate.claim == ErrorClaim::bounded) {
+    return fmt::format("bounded: every entry of x within {:.1e}{}, {}", estimate.relative_error, of,
+                       counted(estimate.digits(), "digit"));
+  }
+  return fmt::format("estimated: relative error of x about {:.1e}{}, {} ({}){}", estimate.relative_error, of,
                      counted(estimate.digits(), "digit"), cost, corrected);
 }
 
 [[nodiscard]] Json estimate_json(const ErrorEstimate& estimate) {
   Json json;
+  json["claim"] = to_string(estimate.claim);
+  json["source"] = to_string(estimate.source);
   put_number(json, "relative_error", estimate.relative_error);
-  json["known"] = estimate.is_known;
+  json["norm"] = estimate.is_of_largest_entry ? "max" : "2";
   json["digits"] = estimate.digits();
   json["corrections"] = estimate.corrections;
   json["iterations"] = estimate.iterations;
   put_number(json, "ms", estimate.ms);
-  return json;
-}
-
-[[nodiscard]] Json screen_json(const support::ErrorScreen& screen) {
-  Json json;
-  put_number(json, "correction", screen.correction);
-  put_number(json, "condition", screen.condition);
-  put_number(json, "estimate", screen.estimate());
-  json["cleared"] = screen.cleared();
   return json;
 }
 
@@ -73,13 +71,12 @@ std::string accuracy_lines(const RunOutcome& outcome) {
 void put_accuracy(Json& result, const RunOutcome& outcome) {
   Json backward;
   put_number(backward, "componentwise", outcome.accuracy.backward.componentwise);
+  put_number(backward, "rowwise", outcome.accuracy.backward.rowwise);
   put_number(backward, "attainable", outcome.accuracy.backward.attainable);
   backward["stable"] = outcome.accuracy.backward_stable;
   result["backward_error"] = std::move(backward);
   result["error_gate"] = to_string(outcome.error_gate);
-  const auto& screen = outcome.accuracy.screen;
   const auto& estimate = outcome.accuracy.estimate;
-  result["error_screen"] = screen ? screen_json(*screen) : Json(nullptr);
   result["error_estimate"] = estimate ? estimate_json(*estimate) : Json(nullptr);
   if (!outcome.error) return;
   put_number(result, "error_vs_known", outcome.error->largest);
@@ -91,11 +88,16 @@ void warn_about_accuracy(const RunOutcome& outcome, Warnings& warnings) {
   const auto& estimate = outcome.accuracy.estimate;
   if (!estimate) return;
   const std::string_view although = outcome.report.converged() ? " although the residual met the tolerance" : "";
-  if (!estimate->is_known) {
-    warnings.push_back({"W016", fmt::format("nothing is known of the error of x{}: no solve for a correction came far "
-                                            "enough, as for a matrix that is nearly singular; --method direct or a "
-                                            "stronger --precond may tell",
-                                            although)});
+  constexpr double unsolved = 1e-4;
+  if (!estimate->is_known()) {
+    const double rowwise = outcome.accuracy.backward.rowwise;
+    const std::string why =
+        rowwise > unsolved
+            ? fmt::format("a row is solved to {:.1g} of its size alone, as where rows differ by powers of ten", rowwise)
+            : "no solve for a correction came far enough, as for a matrix that is nearly singular";
+    warnings.push_back({"W016", fmt::format("nothing is known of the error of x{}: {}; --method direct or a stronger "
+                                            "--precond may tell",
+                                            although, why)});
   } else if (estimate->relative_error > large) {
     const std::string digits = estimate->digits() == 0 ? "no right digits" : counted(estimate->digits(), "right digit");
     warnings.push_back(

@@ -74,9 +74,7 @@ void describe_accuracy(const LadderReport& ladder, RunOutcome& outcome) {
   outcome.accuracy.backward_stable = ladder.is_backward_stable;
   outcome.accuracy.ms = ladder.backward_error_ms;
   if (ladder.rungs.empty()) return;
-  const auto& error = ladder.rungs[ladder.rung].error;
-  if (error && error->is_screened) outcome.accuracy.screen = support::ErrorScreen{.correction = error->relative_error};
-  if (error && !error->is_screened) outcome.accuracy.estimate = error;
+  outcome.accuracy.estimate = ladder.rungs[ladder.rung].error;
 }
 
 /// What the user's limit leaves for preconditioners; 0: there is none.

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -33,6 +34,12 @@ struct BackwardError {
   /// ε ‖ |A| |x| + |b| ‖₂, ε of the element type: the size of rounding errors of b - A x. A tolerance below it is
   /// reached by luck alone.
   double attainable = 0.0;
+  /// max_i |b - A x|_i / (‖a_i‖₁ ‖x‖∞ + |b_i|): 1 where a row is not solved at all, however small its entries are.
+  double rowwise = 0.0;
+  /// Upper bound of ‖x - A⁻¹ b‖∞, rounding included; infinity where a row is not strictly dominant. |b - A x|_i /
+  /// (|a_ii|
+  /// - Σ_{j≠i} |a_ij|), the largest of all rows (J. M. Varah, Linear Algebra Appl. 11, 1975).
+  double error_bound = std::numeric_limits<double>::infinity();
 };
 
 /// Sums are in double for both element types.
@@ -46,19 +53,41 @@ template <class T>
 /// is as small as rounding leaves it though the tolerance asks for less. \param epsilon of the element type
 [[nodiscard]] bool is_backward_stable(const BackwardError& backward, const SolveReport& report, double epsilon);
 
-/// Estimate of the forward error.
+/// How much is known of the error of x.
+enum class ErrorClaim : std::uint8_t {
+  unknown,    ///< no digits: nothing that was tried told the error, or something contradicts what it told
+  estimated,  ///< probes and solves for corrections found nothing worse
+  bounded,    ///< an upper bound holds, rounding included
+};
+
+[[nodiscard]] std::string_view to_string(ErrorClaim claim);  ///< "unknown", "estimated", "bounded"
+
+/// How an error was found.
+enum class ErrorSource : std::uint8_t {
+  none,
+  dominance,   ///< strictly dominant rows
+  iterations,  ///< of CG: M r, the condition number that it met, and a probe that found nothing worse
+  probe,       ///< A d = r + noise, solved by the method
+  correction,  ///< A d = r, solved by the method
+  factors,     ///< A d = r, and noise of the size of rounding errors, solved by direct factors
+};
+
+/// "none", "dominance", "iterations", "probe", "correction", "factors".
+[[nodiscard]] std::string_view to_string(ErrorSource source);
+
+/// What is claimed of the forward error.
 struct ErrorEstimate {
-  /// ‖d‖ / ‖x‖ for the x that is returned, A d = b - A x solved to 1e-2: the relative error of x, as far as it is below
-  /// 1. Infinite for x = 0; 0 where b - A x = 0.
+  ErrorClaim claim = ErrorClaim::unknown;
+  ErrorSource source = ErrorSource::none;
+  /// The larger one of ‖e‖₂ / ‖x‖₂ and ‖e‖∞ / ‖x‖∞, e the error of the x that is returned, as far as it is below 1; of
+  /// dominance the latter. Infinite for x = 0; 0 where b - A x = 0.
   double relative_error = 0.0;
-  /// False where the latest solve for d ended without having reduced its residual to a tenth, or where x or d is not
-  /// finite: nothing is known of the error then, which is itself a warning.
-  bool is_known = false;
-  bool is_screened = false;     ///< relative_error is a bound that took no solve
-  int corrections = 0;          ///< that were added to x
-  std::int64_t iterations = 0;  ///< of all solves for d
+  bool is_of_largest_entry = false;  ///< it is ‖e‖∞ / ‖x‖∞
+  int corrections = 0;               ///< that were added to x
+  std::int64_t iterations = 0;       ///< of all solves for d
   double ms = 0.0;
 
+  [[nodiscard]] bool is_known() const noexcept { return claim != ErrorClaim::unknown; }
   /// Leading digits that hold: floor(-log10(relative_error)), 0 to 15; 0 where nothing is known.
   [[nodiscard]] int digits() const noexcept;
 };
@@ -67,7 +96,8 @@ struct ErrorEstimate {
 template <class T>
 using CorrectionSolver = std::function<SolveReport(std::span<const T> r, std::span<T> d, const SolverOptions& options)>;
 
-/// Estimates the forward error of x by solves for corrections, and under ErrorGate::repair adds a correction as long as
+/// Estimates the forward error of x by solves for corrections, claimed as estimated where the latest one reduced its
+/// residual to a tenth, and under ErrorGate::repair adds a correction as long as
 /// ‖d‖ / ‖x‖ > 1e-6 and the one before was at least twice as large, at most four times. Never makes the true residual
 /// miss `target` when it met it before: a correction that would is undone.
 /// \param gate warn or repair

@@ -6,7 +6,7 @@
 
 #include "core/interruption.hpp"
 #include "core/stopwatch.hpp"
-#include "solvers/error_screen.hpp"
+#include "solvers/error_claim.hpp"
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/krylov_problem.hpp"
 #include "solvers/ladder/costs.hpp"
@@ -34,8 +34,6 @@ namespace {
 
 using detail::Side;
 
-/// The screen bounds the error of CG. For other methods it is a heuristic, with two digits more to spare.
-constexpr double cleared_without_theory = 1e-6;
 /// Factors of smaller systems are applied on the host: a GPU would wait for level after level.
 constexpr index_t least_rows_for_device_factors = 50'000;
 /// Share of pivots that vanish, above which useless factors say that the matrix is nearly singular.
@@ -443,12 +441,6 @@ class Climb {
   [[nodiscard]] double judge(RungReport& rung, const Solved& solved, SolveReport& report, bool may_screen) {
     if (options_.gate == ErrorGate::off) return 0.0;
     const RungMethod method = rung.plan.method;
-    const detail::ErrorScreen screen = look_at(solved, report);
-    const bool is_clear = method == RungMethod::cg ? screen.cleared() : screen.estimate() <= cleared_without_theory;
-    if (may_screen && is_clear && report.iterations > 0) {
-      rung.error = ErrorEstimate{.relative_error = screen.estimate(), .is_known = true, .is_screened = true};
-      return rung.error->relative_error;
-    }
     const CorrectionSolver<T> correct = [&](std::span<const T> r, std::span<T> d, const SolverOptions& options) {
       return detail::run_rung<T>(method, solved.A, solved.M, r, d, options);
     };
@@ -456,20 +448,23 @@ class Climb {
     limits.observer = [this](const IterationInfo& info) {
       return info.iteration == 0 || progress_.tell(info) ? Control::proceed : Control::stop;
     };
-    rung.error = estimate_error<T>(solved.A, correct, solved.b, solved.x, target_, limits, options_.gate);
+    const detail::JudgedSolve<T> judged{.A = solved.A,
+                                        .M = solved.M,
+                                        .matrix = solved.A.matrix(),
+                                        .facts = statistics_,
+                                        .b = solved.b,
+                                        .x = solved.x,
+                                        .solve = correct,
+                                        .is_cg = method == RungMethod::cg,
+                                        .is_direct = rung.plan.precond == RungPrecond::direct,
+                                        .may_screen = may_screen};
+    rung.error = detail::judge_error<T>(judged, limits, options_.gate, report).estimate;
     progress_.add_iterations(rung.error->iterations);
     if (rung.error->corrections > 0) {
       Array<T> r(a_.rows(), Init::none, solved.A.device());
       report.true_residual = detail::residual_norm<T>(solved.A, solved.b, solved.x, r.span()).value();
     }
-    return rung.error->is_known ? rung.error->relative_error : std::numeric_limits<double>::infinity();
-  }
-
-  [[nodiscard]] detail::ErrorScreen look_at(const Solved& solved, const SolveReport& report) const {
-    Array<T> r(a_.rows(), Init::none, solved.A.device());
-    static_cast<void>(solved.A.residual(0, solved.b, solved.x, r.span()));
-    const double largest = solved.M.is_identity() ? statistics_.diagonal_max_abs : 1.0;
-    return detail::screen_error<T>(solved.M, r.span(), solved.x, report, largest);
+    return rung.error->is_known() ? rung.error->relative_error : infinity;
   }
 
   /// Whether x, which missed the tolerance, is as good as it gets.

@@ -9,8 +9,8 @@ namespace tessera::detail {
 
 std::string outcome_of(const RungReport& rung, const SolveReport& report, const RungEvents& events) {
   if (report.converged()) {
-    if (!rung.error || (rung.error->is_known && rung.error->relative_error <= trusted_error)) return "solved";
-    return rung.error->is_known ? "met the tolerance, but x has few right digits"
+    if (!rung.error || (rung.error->is_known() && rung.error->relative_error <= trusted_error)) return "solved";
+    return rung.error->is_known() ? "met the tolerance, but x has few right digits"
                                 : "met the tolerance, but the error of x is not known";
   }
   if (!events.left.empty()) return events.left;

@@ -60,7 +60,7 @@ bool others(const SpmvPlan<T>& A, const MatrixStatistics& facts, const Array<T>&
     return cg(A, r, d, options);
   };
   return solve(A, facts, b, x).report.converged() &&
-         estimate_error(A, correct, b, x, 0.0, {}, ErrorGate::warn).is_known;
+         estimate_error(A, correct, b, x, 0.0, {}, ErrorGate::warn).is_known();
 }
 
 template bool all_operators(const SpmvPlan<float>&, const JacobiPreconditioner<float>&, const Amg<float>&,

@@ -72,7 +72,7 @@ TEST_F(AccuracyOnGpu, RepairsWhatTheResidualHides) {
   const auto b = Array<double>::copy_of(diagonal, gpu());
   auto x = Array<double>::copy_of(std::vector{1.0, 1.0, 1.0, 1.0, 1.5}, gpu());
   const ErrorEstimate estimate = estimate_error<double>(plan, solve, b.span(), x.span(), 1e-8, {}, ErrorGate::repair);
-  EXPECT_TRUE(estimate.is_known);
+  EXPECT_TRUE(estimate.is_known());
   EXPECT_EQ(estimate.corrections, 1);
   const Array<double> found = x.to(Device{});
   EXPECT_NEAR(found[4], 1.0, 1e-12);

@@ -83,7 +83,7 @@ TEST(LadderRealMatrices, WhatAnLuSolvesIsSolvedAndItsErrorIsKnown) {
       ASSERT_FALSE(result.ladder.rungs.empty());
       const auto& error = result.ladder.rungs[result.ladder.rung].error;
       ASSERT_TRUE(error.has_value());
-      EXPECT_TRUE(result.error <= 1e-3 || !error->is_known || error->relative_error > 1e-4)
+      EXPECT_TRUE(result.error <= 1e-3 || !error->is_known() || error->relative_error > 1e-4)
           << "error " << result.error << " goes unnoticed, estimate " << error->relative_error;
       EXPECT_TRUE(result.ladder.proof.empty()) << result.ladder.proof;
     }

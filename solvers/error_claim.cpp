@@ -1,0 +1,273 @@
+/// Claims of the forward error: Varah's bound, a screen with a probe by noise, corrections by direct factors.
+#include "solvers/error_claim.hpp"
+
+#include "core/borrowed_csr.hpp"
+#include "core/device/matrix_place.hpp"
+#include "core/stopwatch.hpp"
+#include "solvers/accuracy.hpp"
+#include "solvers/fused/vector_ops.hpp"
+#include "solvers/residual_norm.hpp"
+#include "tessera/array.hpp"
+#include "tessera/direct.hpp"
+#include "tessera/error.hpp"
+#include "tessera/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace tessera::detail {
+
+namespace {
+
+constexpr double cleared = 1e-4;
+constexpr double cleared_without_theory = 1e-6;
+/// Backward errors above this contradict a claim that rests on iterations.
+constexpr double contradiction = 1e-4;
+/// Ratio of diagonal entries above which a residual norm does not see all rows.
+constexpr double badly_scaled = 1e4;
+/// Work that nobody notices.
+constexpr double cheap_ms = 20.0;
+/// Share of the iterations that a probe of a larger system takes, and the fewest.
+constexpr double probe_share = 1.0 / 16.0;
+constexpr std::int64_t least_probe = 10;
+/// A solve for d has to end with such a rowwise backward error.
+constexpr double rowwise_of_correction = 0.3;
+
+/// A model of the solve, in milliseconds of one core: decisions repeat.
+template <class T>
+[[nodiscard]] double model_ms(const JudgedSolve<T>& solved, std::int64_t iterations) {
+  constexpr double per_entry = 4e-7;
+  constexpr double per_row = 2e-6;
+  const double products = solved.is_cg ? 1.0 : 2.0;
+  return static_cast<double>(iterations) * products *
+         (per_entry * static_cast<double>(solved.matrix.nnz()) + per_row * static_cast<double>(solved.matrix.rows));
+}
+
+/// Direct factors on the host that solve for corrections of a system on any device.
+template <class T>
+class CorrectingFactors {
+ public:
+  /// Nothing where they would take longer than `ms`, or cannot be had.
+  [[nodiscard]] static std::unique_ptr<CorrectingFactors> try_make(const JudgedSolve<T>& solved, double ms) {
+    constexpr double per_flop = 2e-7;
+    constexpr double per_entry = 3e-5;
+    const DirectLimits limits{.flops = ms / per_flop, .factor_nnz = ms / per_entry};
+    if (static_cast<double>(solved.matrix.nnz()) > limits.factor_nnz) return nullptr;
+    try {
+      return std::unique_ptr<CorrectingFactors>(new CorrectingFactors(solved, limits));
+    } catch (const Error&) {
+      return nullptr;
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+  }
+
+  /// d = A⁻¹ r by factors and two steps of refinement.
+  SolveReport solve(std::span<const T> r, std::span<T> d, const SolverOptions& options) const {
+    SolverOptions refined = options;
+    constexpr std::int64_t steps = 3;
+    refined.max_iterations = std::min(steps, options.max_iterations);
+    if (device_.is_host()) return richardson<T>(plan_, factors_, r, d, refined);
+    const Array<T> own_r = fused::to_host(device_, r);
+    Array<T> own_d(own_r.size(), Init::zero);
+    const SolveReport report = richardson<T>(plan_, factors_, own_r.span(), own_d.span(), refined);
+    copy_bytes(device_, d.data(), Device{}, own_d.data(), own_d.bytes());
+    return report;
+  }
+
+ private:
+  CorrectingFactors(const JudgedSolve<T>& solved, const DirectLimits& limits)
+      : device_(solved.A.device()),
+        plan_(on_host(solved.matrix, device_), {.algorithm = SpmvAlgorithm::csr, .device = Device{}}),
+        factors_(plan_.matrix(), {.prediction = predict_direct(plan_.matrix(), DirectMethod::automatic, limits),
+                                  .flops_limit = limits.flops,
+                                  .factor_nnz_limit = static_cast<offset_t>(limits.factor_nnz)}) {}
+
+  [[nodiscard]] static Csr<T> on_host(const CsrView<T>& matrix, const Device& device) {
+    if (device.is_host() || is_out_of_reach(matrix, device)) return borrow_csr(matrix, Device{});
+    return borrow_csr(matrix, device).to(Device{});
+  }
+
+  Device device_;
+  SpmvPlan<T> plan_;
+  DirectFactors<T> factors_;
+};
+
+/// One call of judge_error().
+template <class T>
+class Judge {
+ public:
+  Judge(const JudgedSolve<T>& solved, const SolverOptions& limits, ErrorGate gate, const SolveReport& report)
+      : solved_(solved),
+        limits_(limits),
+        gate_(gate),
+        report_(report),
+        device_(solved.A.device()),
+        noise_(solved.matrix.rows, Init::none, device_) {}
+
+  [[nodiscard]] Judgement run() {
+    const Stopwatch watch;
+    Judgement result;
+    result.backward = look_back();
+    result.estimate = claim_of(result.backward);
+    if (result.estimate.corrections > 0) result.backward = look_back();
+    const bool is_proved = result.estimate.source == ErrorSource::dominance ||
+                           result.estimate.source == ErrorSource::factors || result.estimate.relative_error == 0.0;
+    if (!is_proved && !(result.backward.rowwise <= contradiction)) result.estimate.claim = ErrorClaim::unknown;
+    result.estimate.ms = watch.milliseconds();
+    return result;
+  }
+
+ private:
+  [[nodiscard]] BackwardError look_back() {
+    return backward_error_and_noise<T>(solved_.matrix, solved_.b, solved_.x, device_, noise_.span());
+  }
+
+  [[nodiscard]] ErrorEstimate claim_of(const BackwardError& backward) {
+    if (const auto bounded = bound(backward)) return *bounded;
+    if (!solved_.is_direct && may_screen(backward)) {
+      if (const auto screened = screen()) return *screened;
+    }
+    return correct();
+  }
+
+  [[nodiscard]] std::optional<ErrorEstimate> bound(const BackwardError& backward) const {
+    const double ratio = backward.error_bound / fused::largest_magnitude(device_, std::span<const T>(solved_.x));
+    if (!(ratio <= cleared)) return std::nullopt;
+    return ErrorEstimate{.claim = ErrorClaim::bounded,
+                         .source = ErrorSource::dominance,
+                         .relative_error = ratio / (1.0 - ratio),
+                         .is_of_largest_entry = true};
+  }
+
+  [[nodiscard]] bool may_screen(const BackwardError& backward) const {
+    const MatrixStatistics& facts = solved_.facts;
+    const bool is_scaled_well =
+        facts.full_diagonal() && facts.diagonal_max_abs <= badly_scaled * facts.diagonal_min_abs;
+    return solved_.may_screen && report_.iterations > 0 && is_scaled_well && backward.rowwise <= contradiction;
+  }
+
+  /// κ ‖M r‖ / ‖x‖, and a probe.
+  [[nodiscard]] std::optional<ErrorEstimate> screen() {
+    r_ = Array<T>(solved_.matrix.rows, Init::none, device_);
+    d_ = Array<T>(solved_.matrix.rows, Init::none, device_);
+    const fused::ScaledNorm residual = residual_norm<T>(solved_.A, solved_.b, solved_.x, r_.span());
+    solved_.M.apply(r_.span(), d_.span());
+    const double unit = solved_.M.is_identity() ? solved_.facts.diagonal_max_abs : 1.0;
+    const ErrorSize step = error_size<T>(device_, d_.span(), solved_.x);
+    const double reduction = report_.r0_norm > 0.0 ? report_.target / report_.r0_norm : 1.0;
+    const double by_iterations = step.relative / unit * cg_condition(report_.iterations, reduction);
+    if (!step.is_finite || !(by_iterations <= (solved_.is_cg ? cleared : cleared_without_theory))) return std::nullopt;
+
+    const bool is_small = model_ms(solved_, report_.iterations) <= cheap_ms;
+    const SolveReport probed = probe(residual, is_small);
+    const ErrorSize size = error_size<T>(device_, d_.span(), solved_.x);
+    const double found = size.relative;
+    if (!size.is_finite || !(found <= cleared)) return std::nullopt;
+    if (is_small && !is_solved(probed)) return std::nullopt;
+    ErrorEstimate estimate{.claim = ErrorClaim::estimated,
+                           .source = is_small ? ErrorSource::probe : ErrorSource::iterations,
+                           .relative_error = is_small ? found : std::max(found, by_iterations),
+                           .is_of_largest_entry = size.is_of_largest_entry,
+                           .iterations = probed.iterations};
+    return estimate;
+  }
+
+  /// d = A⁻¹ (r + noise) as far as the method comes, the noise as large as r.
+  [[nodiscard]] SolveReport probe(const fused::ScaledNorm& residual, bool is_small) {
+    const fused::ScaledNorm noise = scaled_norm_of<T>(device_, std::span<const T>(noise_.span()));
+    fused::axpy<T>(device_, static_cast<T>(ratio_of(residual, noise)), noise_.span(), r_.span());
+    fused::clear<T>(device_, d_.span());
+    SolverOptions options = limits_;
+    // A single mode has the share 1 / √n of noise.
+    constexpr double share_of_mode = 0.03;
+    const double n = static_cast<double>(std::max<index_t>(solved_.matrix.rows, 1));
+    options.relative_tolerance = share_of_mode / std::sqrt(n);
+    options.absolute_tolerance = 0.0;
+    options.base = ResidualBase::b;
+    options.stagnation_window = 0;
+    options.keep_history = false;
+    const auto shared = static_cast<std::int64_t>(probe_share * static_cast<double>(report_.iterations));
+    const std::int64_t most = is_small ? report_.iterations + least_probe : std::max(least_probe, shared);
+    options.max_iterations = std::min(most, std::max<std::int64_t>(1, limits_.max_iterations));
+    return solved_.solve(r_.span(), d_.span(), options);
+  }
+
+  /// Whether a solve for d reached its tolerance, in every row. r_ is its right-hand side.
+  [[nodiscard]] bool is_solved(const SolveReport& probed) const {
+    if (!probed.converged()) return false;
+    return backward_error<T>(solved_.matrix, r_.span(), d_.span(), device_).rowwise <= rowwise_of_correction;
+  }
+
+  [[nodiscard]] ErrorEstimate correct() {
+    const double own_ms = model_ms(solved_, report_.iterations);
+    std::unique_ptr<CorrectingFactors<T>> factors;
+    if (!solved_.is_direct) factors = CorrectingFactors<T>::try_make(solved_, std::max(cheap_ms, own_ms));
+    CorrectionSolver<T> solve = solved_.solve;
+    if (factors != nullptr) {
+      solve = [&](std::span<const T> r, std::span<T> d, const SolverOptions& options) {
+        return factors->solve(r, d, options);
+      };
+    }
+    ErrorEstimate estimate = estimate_error<T>(solved_.A, solve, solved_.b, solved_.x, report_.target, limits_, gate_);
+    if (factors == nullptr && !solved_.is_direct) return estimate;
+    estimate.source = ErrorSource::factors;
+    if (estimate.is_known()) add_rounding(solve, estimate);
+    return estimate;
+  }
+
+  /// The error that rounding b and A x leaves: A⁻¹ of noise of that size.
+  void add_rounding(const CorrectionSolver<T>& solve, ErrorEstimate& estimate) {
+    static_cast<void>(look_back());
+    Array<T> d(solved_.matrix.rows, Init::zero, device_);
+    SolverOptions options = limits_;
+    constexpr double rough = 0.1;
+    options.relative_tolerance = rough;
+    options.absolute_tolerance = 0.0;
+    options.base = ResidualBase::b;
+    options.keep_history = false;
+    options.stagnation_window = 0;
+    const SolveReport solved = solve(noise_.span(), d.span(), options);
+    ErrorSize size = error_size<T>(device_, d.span(), solved_.x);
+    if (!size.is_finite || !(solved.true_residual <= rough * solved.b_norm)) {
+      estimate.claim = ErrorClaim::unknown;
+      return;
+    }
+    size.relative *= static_cast<double>(std::numeric_limits<T>::epsilon());
+    if (size.relative <= estimate.relative_error) return;
+    estimate.relative_error = size.relative;
+    estimate.is_of_largest_entry = size.is_of_largest_entry;
+  }
+
+  const JudgedSolve<T>& solved_;
+  const SolverOptions& limits_;
+  ErrorGate gate_;
+  const SolveReport& report_;
+  Device device_;
+  Array<T> noise_;
+  Array<T> r_;
+  Array<T> d_;
+};
+
+}  // namespace
+
+double cg_condition(std::int64_t iterations, double reduction) {
+  const double root = 2.0 * static_cast<double>(iterations) / std::log(2.0 / std::min(reduction, 1.0));
+  return std::max(1.0, root * root);
+}
+
+template <class T>
+Judgement judge_error(const JudgedSolve<T>& solved, const SolverOptions& limits, ErrorGate gate,
+                      const SolveReport& report) {
+  return Judge<T>(solved, limits, gate, report).run();
+}
+
+template Judgement judge_error(const JudgedSolve<float>&, const SolverOptions&, ErrorGate, const SolveReport&);
+template Judgement judge_error(const JudgedSolve<double>&, const SolverOptions&, ErrorGate, const SolveReport&);
+
+}  // namespace tessera::detail

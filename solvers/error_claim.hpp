@@ -1,0 +1,62 @@
+/// \file
+/// What is claimed of the error of a solution: a bound where rows are strictly dominant, else what M r, the iterations
+/// and a probe tell, else solves for corrections, by direct factors where these are cheap.
+#pragma once
+
+#include "tessera/accuracy.hpp"
+#include "tessera/csr.hpp"
+#include "tessera/fused_operator.hpp"
+#include "tessera/report.hpp"
+#include "tessera/solvers.hpp"
+#include "tessera/statistics.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace tessera::detail {
+
+/// Condition number that CG met in k iterations: from k <= ½ √κ ln(2 / reduction), which bounds its iterations (Y.
+/// Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 6.11.3), κ >= (2 k / ln(2 / reduction))²; at
+/// least 1. A lower bound, which clears nothing by itself. \param reduction of the residual, in (0, 1]
+[[nodiscard]] double cg_condition(std::int64_t iterations, double reduction);
+
+/// A solve that converged or stagnated. Vectors and matrix lie on the device of A.
+template <class T>
+struct JudgedSolve {
+  const FusedOperator<T>& A;
+  const FusedOperator<T>& M;
+  CsrView<T> matrix;  ///< A
+  const MatrixStatistics& facts;
+  std::span<const T> b;
+  std::span<T> x;
+  const CorrectionSolver<T>& solve;  ///< the method with M
+  bool is_cg = false;
+  bool is_direct = false;   ///< M is the inverse to rounding
+  bool may_screen = false;  ///< the iterations began at the caller's guess, and x met the tolerance
+};
+
+struct Judgement {
+  ErrorEstimate estimate;
+  BackwardError backward;  ///< of the x that is returned
+};
+
+/// Claims an error of x, and under ErrorGate::repair corrects x first.
+///   1. Strictly dominant rows bound it: up to 1e-4 nothing else is asked.
+///   2. A screen, κ ‖M r‖ / ‖x‖ for the κ that the iterations met, up to 1e-4 for CG and 1e-6 for other methods; then a
+///      probe, A d = r + noise of the size of r in every row, mean and random sign (small-sample condition estimation,
+///      C. S. Kenney, A. J. Laub, SIAM J. Sci. Comput. 15(1), 1994). Systems that take at most 20 ms by a model are
+///      probed until a mode of the random part cannot hide, others for a sixteenth of the iterations. Badly scaled
+///      systems, and those with a backward error above 1e-4, are not screened.
+///   3. Else estimate_error(): by direct factors where the model says at most 20 ms or the time of the solve.
+/// A rowwise backward error above 1e-4 leaves a claim to factors and bounds alone.
+/// \param report of the solve; reads iterations, norms and target
+/// \param limits of all solves together; the observer is called
+/// \throws what estimate_error() throws
+template <class T>
+[[nodiscard]] Judgement judge_error(const JudgedSolve<T>& solved, const SolverOptions& limits, ErrorGate gate,
+                                    const SolveReport& report);
+
+extern template Judgement judge_error(const JudgedSolve<float>&, const SolverOptions&, ErrorGate, const SolveReport&);
+extern template Judgement judge_error(const JudgedSolve<double>&, const SolverOptions&, ErrorGate, const SolveReport&);
+
+}  // namespace tessera::detail
