@@ -197,6 +197,13 @@ int main(int argc, char** argv) {
         if (!outcome) continue;
         groups[kind].push_back(*outcome);
         groups[kind + " " + std::string(to_string(system.kind))].push_back(*outcome);
+        if (shows_all && !outcome->warned && outcome->claimed > 1e4 * std::max(outcome->error, 1e-15)) {
+          fmt::print("far      {:<16} {:<56} {} by {} {:.1e}, error {:.1e}, backward {:.1e}\n", outcome->way,
+                     outcome->system, outcome->claim, outcome->source, outcome->claimed, outcome->error,
+                     outcome->backward);
+        }
+        groups[kind + " by " + outcome->source].push_back(*outcome);
+        groups[kind + " way " + outcome->way].push_back(*outcome);
         const bool is_silent = !outcome->warned && outcome->error > 10.0 * std::max(outcome->claimed, 1e-15);
         const bool is_needless = outcome->warned && outcome->error <= 1e-6;
         if (shows_all && (is_silent || is_needless)) {

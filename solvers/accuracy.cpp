@@ -183,17 +183,16 @@ std::string_view to_string(ErrorGate gate) {
 }
 
 template <class T>
-BackwardError detail::backward_error_and_noise(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
-                                               const Device& device, std::span<T> noise) {
+RowReport detail::report_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
+                              const Device& device, std::span<T> noise) {
   require_length("b", b.size(), matrix.rows, "rows");
   require_length("x", x.size(), matrix.cols, "columns");
-  if (matrix.rows == 0) return {.error_bound = 0.0};
+  if (matrix.rows == 0) return {.error = {.error_bound = 0.0}};
   if (is_out_of_reach(matrix, device)) {
     const Array<T> own_b = fused::to_host(device, b);
     const Array<T> own_x = fused::to_host(device, x);
     Array<T> own_noise(static_cast<std::int64_t>(noise.size()), Init::none);
-    const BackwardError found =
-        backward_error_and_noise<T>(matrix, own_b.span(), own_x.span(), Device{}, own_noise.span());
+    const RowReport found = report_rows<T>(matrix, own_b.span(), own_x.span(), Device{}, own_noise.span());
     copy_bytes(device, noise.data(), Device{}, own_noise.data(), own_noise.bytes());
     return found;
   }
@@ -209,16 +208,19 @@ BackwardError detail::backward_error_and_noise(const CsrView<T>& matrix, std::sp
     }
   }
   const auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-  return {.componentwise = sums.ratio.value,
-          .attainable = std::ldexp(epsilon * sums.sizes.norm(), -exponent),
-          .rowwise = sums.rowwise.value,
-          .error_bound = std::ldexp(sums.bound.value, -exponent)};
+  constexpr double strongest_spread = 1e4;
+  return {.error = {.componentwise = sums.ratio.value,
+                    .attainable = std::ldexp(epsilon * sums.sizes.norm(), -exponent),
+                    .rowwise = sums.rowwise.value,
+                    .error_bound = std::ldexp(sums.bound.value, -exponent)},
+          .has_strong_links = sums.spread.value <= strongest_spread,
+          .ones_quotient = sums.of_ones.first / sums.of_ones.second};
 }
 
 template <class T>
 BackwardError backward_error(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
                              const Device& device) {
-  return backward_error_and_noise<T>(matrix, b, x, device, {});
+  return report_rows<T>(matrix, b, x, device, {}).error;
 }
 
 std::string_view to_string(ErrorClaim claim) {
@@ -276,10 +278,10 @@ bool is_backward_stable(const BackwardError& backward, const SolveReport& report
   return report.target < backward.attainable && report.true_residual <= slack * backward.attainable;
 }
 
-template BackwardError detail::backward_error_and_noise(const CsrView<float>&, std::span<const float>,
-                                                        std::span<const float>, const Device&, std::span<float>);
-template BackwardError detail::backward_error_and_noise(const CsrView<double>&, std::span<const double>,
-                                                        std::span<const double>, const Device&, std::span<double>);
+template RowReport detail::report_rows(const CsrView<float>&, std::span<const float>, std::span<const float>,
+                                       const Device&, std::span<float>);
+template RowReport detail::report_rows(const CsrView<double>&, std::span<const double>, std::span<const double>,
+                                       const Device&, std::span<double>);
 template ErrorSize detail::error_size(const Device&, std::span<const float>, std::span<const float>);
 template ErrorSize detail::error_size(const Device&, std::span<const double>, std::span<const double>);
 template BackwardError backward_error(const CsrView<float>&, std::span<const float>, std::span<const float>,

@@ -51,11 +51,15 @@ struct BackwardErrorSums {
   Largest ratio;    ///< NaN where a row has NaN
   Largest rowwise;  ///< likewise
   Largest bound;    ///< infinity where a row is not strictly dominant
+  Largest spread;   ///< |a_ii| over the smallest |a_ij|; infinity where an a_ij / a_ii is positive or a_ii is 0
+  TwoSums of_ones;  ///< Σ a_ij and Σ a_ii
   RangedSquares sizes;
   TESSERA_HOST_DEVICE BackwardErrorSums& operator+=(const BackwardErrorSums& other) noexcept {
     ratio += other.ratio;
     rowwise += other.rowwise;
     bound += other.bound;
+    spread += other.spread;
+    of_ones += other.of_ones;
     sizes += other.sizes;
     return *this;
   }
@@ -72,24 +76,32 @@ struct BackwardErrorSums {
 /// Sums in double for both element types.
 template <class T>
 struct BackwardErrorRow {
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr double rounding = std::numeric_limits<double>::epsilon();
   struct Sums {
     double product = 0.0;
     double size = 0.0;
     double diagonal = 0.0;
     double off_diagonal = 0.0;
+    double off_sum = 0.0;
     double entries = 0.0;
+    double weakest = infinity;  ///< smallest |a_ij|
+    double highest = -infinity;
+    double lowest = infinity;
     TESSERA_HOST_DEVICE Sums& operator+=(const Sums& other) noexcept {
       product += other.product;
       size += other.size;
       diagonal += other.diagonal;
       off_diagonal += other.off_diagonal;
+      off_sum += other.off_sum;
       entries += other.entries;
+      weakest = weakest < other.weakest ? weakest : other.weakest;
+      highest = highest > other.highest ? highest : other.highest;
+      lowest = lowest < other.lowest ? lowest : other.lowest;
       return *this;
     }
   };
   using Total = BackwardErrorSums;
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
-  static constexpr double rounding = std::numeric_limits<double>::epsilon();
   CsrPointers<T> a;
   const T* b;
   const T* x;
@@ -104,8 +116,17 @@ struct BackwardErrorRow {
     const double term = value * scaled(static_cast<double>(x[a.columns[k]]));
     sums.product += term;
     sums.size += std::abs(term);
-    (a.columns[k] == row ? sums.diagonal : sums.off_diagonal) += a.columns[k] == row ? value : std::abs(value);
     sums.entries += 1.0;
+    if (a.columns[k] == row) {
+      sums.diagonal += value;
+      return;
+    }
+    sums.off_diagonal += std::abs(value);
+    sums.off_sum += value;
+    if (value == 0.0) return;
+    sums.weakest = std::abs(value) < sums.weakest ? std::abs(value) : sums.weakest;
+    sums.highest = value > sums.highest ? value : sums.highest;
+    sums.lowest = value < sums.lowest ? value : sums.lowest;
   }
   TESSERA_HOST_DEVICE void finish(index_t row, const Sums& sums, BackwardErrorSums& total) const {
     const double right = scaled(static_cast<double>(b[row]));
@@ -120,15 +141,27 @@ struct BackwardErrorRow {
     const double roundings = (sums.entries + 4.0) * rounding;
     const double gap = std::abs(sums.diagonal) - sums.off_diagonal - roundings * norm;
     total.bound += Largest{gap > 0.0 ? (residual + roundings * size) / gap : infinity};
+    const bool has_sign = sums.diagonal > 0.0 ? sums.highest <= 0.0 : sums.diagonal < 0.0 && sums.lowest >= 0.0;
+    total.spread += Largest{has_sign ? std::abs(sums.diagonal) / sums.weakest : infinity};
+    total.of_ones += TwoSums{sums.diagonal + sums.off_sum, sums.diagonal};
     if (noise != nullptr) noise[row] = static_cast<T>(size * noise_of_row(static_cast<std::uint64_t>(row)));
   }
 };
 
-/// backward_error(), and noise of the size of its rows for what cannot hide from it. \param noise rows elements on the
-/// device, or none: |A| |x| + |b| times noise_of_row()
+/// What one pass over the rows tells.
+struct RowReport {
+  BackwardError error;
+  /// An L-matrix without weak links: a_ij / a_ii <= 0, and no |a_ij| below 1e-4 |a_ii|.
+  bool has_strong_links = false;
+  double ones_quotient =
+      0.0;  ///< Σ a_ij / Σ a_ii: the Rayleigh quotient of constants in the pencil of A and its diagonal
+};
+
+/// \param noise rows elements on the device, or none: |A| |x| + |b| times noise_of_row()
+/// \throws as backward_error()
 template <class T>
-[[nodiscard]] BackwardError backward_error_and_noise(const CsrView<T>& matrix, std::span<const T> b,
-                                                     std::span<const T> x, const Device& device, std::span<T> noise);
+[[nodiscard]] RowReport report_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
+                                    const Device& device, std::span<T> noise);
 
 /// The larger one of ‖d‖₂ / ‖x‖₂ and ‖d‖∞ / ‖x‖∞.
 struct ErrorSize {

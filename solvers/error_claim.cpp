@@ -125,12 +125,14 @@ class Judge {
 
  private:
   [[nodiscard]] BackwardError look_back() {
-    return backward_error_and_noise<T>(solved_.matrix, solved_.b, solved_.x, device_, noise_.span());
+    rows_ = report_rows<T>(solved_.matrix, solved_.b, solved_.x, device_, noise_.span());
+    return rows_.error;
   }
 
   [[nodiscard]] ErrorEstimate claim_of(const BackwardError& backward) {
+    if (solved_.is_direct) return correct();
     if (const auto bounded = bound(backward)) return *bounded;
-    if (!solved_.is_direct && may_screen(backward)) {
+    if (may_screen(backward)) {
       if (const auto screened = screen()) return *screened;
     }
     return correct();
@@ -161,9 +163,19 @@ class Judge {
     const double unit = solved_.M.is_identity() ? solved_.facts.diagonal_max_abs : 1.0;
     const ErrorSize step = error_size<T>(device_, d_.span(), solved_.x);
     const double reduction = report_.r0_norm > 0.0 ? report_.target / report_.r0_norm : 1.0;
-    const double by_iterations = step.relative / unit * cg_condition(report_.iterations, reduction);
-    if (!step.is_finite || !(by_iterations <= (solved_.is_cg ? cleared : cleared_without_theory))) return std::nullopt;
-
+    const double met = std::max(cg_condition(report_.iterations, reduction), 1.0 / std::abs(rows_.ones_quotient));
+    const double by_iterations = step.relative / unit * met;
+    // The smallest eigenvalue of an irreducible M-matrix has a positive vector, which constants meet.
+    const bool is_m_matrix = rows_.has_strong_links && rows_.ones_quotient > 0.0 &&
+                             solved_.facts.weakly_dominant_rows == solved_.facts.rows;
+    const double most = solved_.is_cg || is_m_matrix ? cleared : cleared_without_theory;
+    if (!step.is_finite || !(by_iterations <= most)) return std::nullopt;
+    if (is_m_matrix) {
+      return ErrorEstimate{.claim = ErrorClaim::estimated,
+                           .source = ErrorSource::iterations,
+                           .relative_error = by_iterations,
+                           .is_of_largest_entry = step.is_of_largest_entry};
+    }
     const bool is_small = model_ms(solved_, report_.iterations) <= cheap_ms;
     const SolveReport probed = probe(residual, is_small);
     const ErrorSize size = error_size<T>(device_, d_.span(), solved_.x);
@@ -249,6 +261,7 @@ class Judge {
   ErrorGate gate_;
   const SolveReport& report_;
   Device device_;
+  RowReport rows_;
   Array<T> noise_;
   Array<T> r_;
   Array<T> d_;

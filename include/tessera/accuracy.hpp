@@ -66,7 +66,7 @@ enum class ErrorClaim : std::uint8_t {
 enum class ErrorSource : std::uint8_t {
   none,
   dominance,   ///< strictly dominant rows
-  iterations,  ///< of CG: M r, the condition number that it met, and a probe that found nothing worse
+  iterations,  ///< M r and the condition number that iterations and constants met; a short probe found nothing worse
   probe,       ///< A d = r + noise, solved by the method
   correction,  ///< A d = r, solved by the method
   factors,     ///< A d = r, and noise of the size of rounding errors, solved by direct factors
