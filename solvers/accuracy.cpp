@@ -31,14 +31,15 @@ constexpr int max_corrections = 4;
 
 template <class T>
 BackwardErrorSums backward_error_sums(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
-                                      const Device& device, int exponent, std::span<T> noise) {
+                                      const Device& device, int exponent, const RowNoise<T>& noise) {
   const double x_largest = fused::largest_magnitude(device, x);
   const BackwardErrorRow<T> row{.a = pointers_of(matrix),
                                 .b = b.data(),
                                 .x = x.data(),
                                 .scaled = host::PowerOfTwo<double>(exponent),
                                 .x_largest = host::PowerOfTwo<double>(exponent)(x_largest),
-                                .noise = noise.empty() ? nullptr : noise.data()};
+                                .noise = noise.values.empty() ? nullptr : noise.values.data(),
+                                .mean = noise.mean};
   if (device.is_host()) {
     BackwardErrorSums total;
     transform_rows(device, all_rows(matrix), row, &total);
@@ -184,16 +185,17 @@ std::string_view to_string(ErrorGate gate) {
 
 template <class T>
 RowReport detail::report_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
-                              const Device& device, std::span<T> noise) {
+                              const Device& device, const RowNoise<T>& noise) {
   require_length("b", b.size(), matrix.rows, "rows");
   require_length("x", x.size(), matrix.cols, "columns");
   if (matrix.rows == 0) return {.error = {.error_bound = 0.0}};
   if (is_out_of_reach(matrix, device)) {
     const Array<T> own_b = fused::to_host(device, b);
     const Array<T> own_x = fused::to_host(device, x);
-    Array<T> own_noise(static_cast<std::int64_t>(noise.size()), Init::none);
-    const RowReport found = report_rows<T>(matrix, own_b.span(), own_x.span(), Device{}, own_noise.span());
-    copy_bytes(device, noise.data(), Device{}, own_noise.data(), own_noise.bytes());
+    Array<T> own_noise(static_cast<std::int64_t>(noise.values.size()), Init::none);
+    const RowReport found =
+        report_rows<T>(matrix, own_b.span(), own_x.span(), Device{}, {own_noise.span(), noise.mean});
+    copy_bytes(device, noise.values.data(), Device{}, own_noise.data(), own_noise.bytes());
     return found;
   }
   int exponent = 0;
@@ -204,7 +206,7 @@ RowReport detail::report_rows(const CsrView<T>& matrix, std::span<const T> b, st
     if (std::isfinite(largest) && largest > 0.0) {
       exponent = -64 - std::ilogb(largest);
       sums = backward_error_sums(matrix, b, x, device, exponent, noise);
-      if (!noise.empty()) static_cast<void>(fused::scale_by_power(device, noise, -exponent));
+      if (!noise.values.empty()) static_cast<void>(fused::scale_by_power(device, noise.values, -exponent));
     }
   }
   const auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
@@ -220,7 +222,7 @@ RowReport detail::report_rows(const CsrView<T>& matrix, std::span<const T> b, st
 template <class T>
 BackwardError backward_error(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
                              const Device& device) {
-  return report_rows<T>(matrix, b, x, device, {}).error;
+  return report_rows<T>(matrix, b, x, device).error;
 }
 
 std::string_view to_string(ErrorClaim claim) {
@@ -279,9 +281,9 @@ bool is_backward_stable(const BackwardError& backward, const SolveReport& report
 }
 
 template RowReport detail::report_rows(const CsrView<float>&, std::span<const float>, std::span<const float>,
-                                       const Device&, std::span<float>);
+                                       const Device&, const RowNoise<float>&);
 template RowReport detail::report_rows(const CsrView<double>&, std::span<const double>, std::span<const double>,
-                                       const Device&, std::span<double>);
+                                       const Device&, const RowNoise<double>&);
 template ErrorSize detail::error_size(const Device&, std::span<const float>, std::span<const float>);
 template ErrorSize detail::error_size(const Device&, std::span<const double>, std::span<const double>);
 template BackwardError backward_error(const CsrView<float>&, std::span<const float>, std::span<const float>,

@@ -65,12 +65,12 @@ struct BackwardErrorSums {
   }
 };
 
-/// 1.5 or -.5 by the bits of a row's number: what has a mean and a random sign meets smooth vectors and rough ones.
+/// 1 or -1 by the bits of a row's number (splitmix64: G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014).
 [[nodiscard]] TESSERA_HOST_DEVICE inline double noise_of_row(std::uint64_t row) noexcept {
   std::uint64_t bits = (row + 1) * 0x9e3779b97f4a7c15U;
   bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
   bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
-  return (bits >> 63U) != 0 ? 1.5 : -0.5;
+  return (bits >> 63U) != 0 ? 1.0 : -1.0;
 }
 
 /// Sums in double for both element types.
@@ -107,7 +107,8 @@ struct BackwardErrorRow {
   const T* x;
   host::PowerOfTwo<double> scaled;  ///< of b and x
   double x_largest = 0.0;           ///< in scaled units
-  T* noise = nullptr;               ///< |A| |x| + |b| in scaled units, times noise_of_row(); may be null
+  T* noise = nullptr;               ///< |A| |x| + |b| in scaled units, times mean and noise_of_row(); may be null
+  double mean = 0.0;
 
   [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return a.offsets; }
   [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t /*row*/) const { return true; }
@@ -144,7 +145,7 @@ struct BackwardErrorRow {
     const bool has_sign = sums.diagonal > 0.0 ? sums.highest <= 0.0 : sums.diagonal < 0.0 && sums.lowest >= 0.0;
     total.spread += Largest{has_sign ? std::abs(sums.diagonal) / sums.weakest : infinity};
     total.of_ones += TwoSums{sums.diagonal + sums.off_sum, sums.diagonal};
-    if (noise != nullptr) noise[row] = static_cast<T>(size * noise_of_row(static_cast<std::uint64_t>(row)));
+    if (noise != nullptr) noise[row] = static_cast<T>(size * (mean + noise_of_row(static_cast<std::uint64_t>(row))));
   }
 };
 
@@ -157,11 +158,17 @@ struct RowReport {
       0.0;  ///< Σ a_ij / Σ a_ii: the Rayleigh quotient of constants in the pencil of A and its diagonal
 };
 
-/// \param noise rows elements on the device, or none: |A| |x| + |b| times noise_of_row()
+/// Where to write |A| |x| + |b| times a mean and a random sign: a mean meets smooth vectors, signs meet rough ones.
+template <class T>
+struct RowNoise {
+  std::span<T> values;  ///< rows elements on the device, or none
+  double mean = 0.0;    ///< beside signs of 1
+};
+
 /// \throws as backward_error()
 template <class T>
 [[nodiscard]] RowReport report_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
-                                    const Device& device, std::span<T> noise);
+                                    const Device& device, const RowNoise<T>& noise = {});
 
 /// The larger one of ‖d‖₂ / ‖x‖₂ and ‖d‖∞ / ‖x‖∞.
 struct ErrorSize {

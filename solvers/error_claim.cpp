@@ -19,6 +19,7 @@
 #include <new>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace tessera::detail {
 
@@ -48,18 +49,27 @@ template <class T>
          (per_entry * static_cast<double>(solved.matrix.nnz()) + per_row * static_cast<double>(solved.matrix.rows));
 }
 
+/// Direct factors of at most cheap_ms.
+constexpr double ms_per_flop = 2e-7;
+constexpr double ms_per_factor_entry = 3e-5;
+constexpr DirectLimits cheap_factors{.flops = cheap_ms / ms_per_flop, .factor_nnz = cheap_ms / ms_per_factor_entry};
+/// L and U hardly ever have fewer entries than so many times those of A.
+constexpr double least_fill = 2.0;
+
 /// Direct factors on the host that solve for corrections of a system on any device.
 template <class T>
 class CorrectingFactors {
  public:
-  /// Nothing where they would take longer than `ms`, or cannot be had.
-  [[nodiscard]] static std::unique_ptr<CorrectingFactors> try_make(const JudgedSolve<T>& solved, double ms) {
-    constexpr double per_flop = 2e-7;
-    constexpr double per_entry = 3e-5;
-    const DirectLimits limits{.flops = ms / per_flop, .factor_nnz = ms / per_entry};
-    if (static_cast<double>(solved.matrix.nnz()) > limits.factor_nnz) return nullptr;
+  /// Nothing where they are not cheap, or cannot be had. \param is_singular becomes true where that is why
+  [[nodiscard]] static std::unique_ptr<CorrectingFactors> try_make(const JudgedSolve<T>& solved, bool& is_singular) {
+    const std::uint64_t bytes = correcting_factors_bytes(solved.matrix.rows, solved.matrix.nnz());
+    const bool fits = solved.memory_limit_bytes == 0 || bytes <= solved.memory_limit_bytes;
+    if (bytes == 0 || !fits) return nullptr;
     try {
-      return std::unique_ptr<CorrectingFactors>(new CorrectingFactors(solved, limits));
+      return std::unique_ptr<CorrectingFactors>(new CorrectingFactors(solved));
+    } catch (const SingularMatrix&) {
+      is_singular = true;
+      return nullptr;
     } catch (const Error&) {
       return nullptr;
     } catch (const std::bad_alloc&) {
@@ -81,12 +91,12 @@ class CorrectingFactors {
   }
 
  private:
-  CorrectingFactors(const JudgedSolve<T>& solved, const DirectLimits& limits)
+  explicit CorrectingFactors(const JudgedSolve<T>& solved)
       : device_(solved.A.device()),
         plan_(on_host(solved.matrix, device_), {.algorithm = SpmvAlgorithm::csr, .device = Device{}}),
-        factors_(plan_.matrix(), {.prediction = predict_direct(plan_.matrix(), DirectMethod::automatic, limits),
-                                  .flops_limit = limits.flops,
-                                  .factor_nnz_limit = static_cast<offset_t>(limits.factor_nnz)}) {}
+        factors_(plan_.matrix(), {.prediction = predict_direct(plan_.matrix(), DirectMethod::automatic, cheap_factors),
+                                  .flops_limit = cheap_factors.flops,
+                                  .factor_nnz_limit = static_cast<offset_t>(cheap_factors.factor_nnz)}) {}
 
   [[nodiscard]] static Csr<T> on_host(const CsrView<T>& matrix, const Device& device) {
     if (device.is_host() || is_out_of_reach(matrix, device)) return borrow_csr(matrix, Device{});
@@ -124,8 +134,9 @@ class Judge {
   }
 
  private:
-  [[nodiscard]] BackwardError look_back() {
-    rows_ = report_rows<T>(solved_.matrix, solved_.b, solved_.x, device_, noise_.span());
+  /// \param mean of the noise
+  [[nodiscard]] BackwardError look_back(double mean = 0.5) {
+    rows_ = report_rows<T>(solved_.matrix, solved_.b, solved_.x, device_, {noise_.span(), mean});
     return rows_.error;
   }
 
@@ -163,11 +174,11 @@ class Judge {
     const double unit = solved_.M.is_identity() ? solved_.facts.diagonal_max_abs : 1.0;
     const ErrorSize step = error_size<T>(device_, d_.span(), solved_.x);
     const double reduction = report_.r0_norm > 0.0 ? report_.target / report_.r0_norm : 1.0;
-    const double met = std::max(cg_condition(report_.iterations, reduction), 1.0 / std::abs(rows_.ones_quotient));
+    const double met = std::max(cg_condition(report_.iterations, reduction), condition_of_ones());
     const double by_iterations = step.relative / unit * met;
     // The smallest eigenvalue of an irreducible M-matrix has a positive vector, which constants meet.
-    const bool is_m_matrix = rows_.has_strong_links && rows_.ones_quotient > 0.0 &&
-                             solved_.facts.weakly_dominant_rows == solved_.facts.rows;
+    const bool is_m_matrix =
+        rows_.has_strong_links && rows_.ones_quotient > 0.0 && solved_.facts.weakly_dominant_rows == solved_.facts.rows;
     const double most = solved_.is_cg || is_m_matrix ? cleared : cleared_without_theory;
     if (!step.is_finite || !(by_iterations <= most)) return std::nullopt;
     if (is_m_matrix) {
@@ -180,14 +191,26 @@ class Judge {
     const SolveReport probed = probe(residual, is_small);
     const ErrorSize size = error_size<T>(device_, d_.span(), solved_.x);
     const double found = size.relative;
-    if (!size.is_finite || !(found <= cleared)) return std::nullopt;
-    if (is_small && !is_solved(probed)) return std::nullopt;
+    if (!size.is_finite || !(found <= cleared) || !has_moved(probed, is_small)) return std::nullopt;
     ErrorEstimate estimate{.claim = ErrorClaim::estimated,
                            .source = is_small ? ErrorSource::probe : ErrorSource::iterations,
                            .relative_error = is_small ? found : std::max(found, by_iterations),
                            .is_of_largest_entry = size.is_of_largest_entry,
                            .iterations = probed.iterations};
     return estimate;
+  }
+
+  /// Of M A, at least: by the Rayleigh quotient of constants in the pencil of A and its diagonal, else by ‖M A 1‖ /
+  /// ‖1‖. Overwrites d_.
+  [[nodiscard]] double condition_of_ones() {
+    if (solved_.M.is_identity() || solved_.M.diagonal()) return 1.0 / std::abs(rows_.ones_quotient);
+    const double n = static_cast<double>(solved_.matrix.rows);
+    Array<T> image(solved_.matrix.rows, Init::none, device_);
+    const std::vector<T> ones(static_cast<std::size_t>(solved_.matrix.rows), T{1});
+    copy_bytes(device_, d_.data(), Device{}, ones.data(), d_.bytes());
+    solved_.A.apply(std::as_const(d_).span(), image.span());
+    solved_.M.apply(std::as_const(image).span(), d_.span());
+    return std::sqrt(n) / scaled_norm_of<T>(device_, std::as_const(d_).span()).value();
   }
 
   /// d = A⁻¹ (r + noise) as far as the method comes, the noise as large as r.
@@ -210,6 +233,12 @@ class Judge {
     return solved_.solve(r_.span(), d_.span(), options);
   }
 
+  /// A small system is probed to its end. A method that never lowered the residual returns d = 0: modes of tiny
+  /// eigenvalues grow first.
+  [[nodiscard]] bool has_moved(const SolveReport& probed, bool is_small) const {
+    return is_small ? is_solved(probed) : probed.true_residual < probed.b_norm;
+  }
+
   /// Whether a solve for d reached its tolerance, in every row. r_ is its right-hand side.
   [[nodiscard]] bool is_solved(const SolveReport& probed) const {
     if (!probed.converged()) return false;
@@ -217,9 +246,9 @@ class Judge {
   }
 
   [[nodiscard]] ErrorEstimate correct() {
-    const double own_ms = model_ms(solved_, report_.iterations);
     std::unique_ptr<CorrectingFactors<T>> factors;
-    if (!solved_.is_direct) factors = CorrectingFactors<T>::try_make(solved_, std::max(cheap_ms, own_ms));
+    bool is_singular = false;
+    if (!solved_.is_direct) factors = CorrectingFactors<T>::try_make(solved_, is_singular);
     CorrectionSolver<T> solve = solved_.solve;
     if (factors != nullptr) {
       solve = [&](std::span<const T> r, std::span<T> d, const SolverOptions& options) {
@@ -227,15 +256,38 @@ class Judge {
       };
     }
     ErrorEstimate estimate = estimate_error<T>(solved_.A, solve, solved_.b, solved_.x, report_.target, limits_, gate_);
-    if (factors == nullptr && !solved_.is_direct) return estimate;
+    if (is_singular) estimate.claim = ErrorClaim::unknown;
+    if (factors == nullptr && !solved_.is_direct) {
+      if (estimate.is_known() && estimate.relative_error > 0.0) add_probe(estimate);
+      return estimate;
+    }
     estimate.source = ErrorSource::factors;
     if (estimate.is_known()) add_rounding(solve, estimate);
     return estimate;
   }
 
+  /// The method is as blind for d as it was for x, unless noise shows it what it did not see.
+  void add_probe(ErrorEstimate& estimate) {
+    static_cast<void>(look_back());
+    r_ = Array<T>(solved_.matrix.rows, Init::none, device_);
+    d_ = Array<T>(solved_.matrix.rows, Init::none, device_);
+    const bool is_small = model_ms(solved_, report_.iterations) <= cheap_ms;
+    const SolveReport probed = probe(residual_norm<T>(solved_.A, solved_.b, solved_.x, r_.span()), is_small);
+    estimate.iterations += probed.iterations;
+    const ErrorSize size = error_size<T>(device_, d_.span(), solved_.x);
+    if (!size.is_finite || !has_moved(probed, is_small)) {
+      estimate.claim = ErrorClaim::unknown;
+      return;
+    }
+    estimate.source = ErrorSource::probe;
+    if (size.relative <= estimate.relative_error) return;
+    estimate.relative_error = size.relative;
+    estimate.is_of_largest_entry = size.is_of_largest_entry;
+  }
+
   /// The error that rounding b and A x leaves: A⁻¹ of noise of that size.
   void add_rounding(const CorrectionSolver<T>& solve, ErrorEstimate& estimate) {
-    static_cast<void>(look_back());
+    static_cast<void>(look_back(0.0));
     Array<T> d(solved_.matrix.rows, Init::zero, device_);
     SolverOptions options = limits_;
     constexpr double rough = 0.1;
@@ -250,7 +302,9 @@ class Judge {
       estimate.claim = ErrorClaim::unknown;
       return;
     }
-    size.relative *= static_cast<double>(std::numeric_limits<T>::epsilon());
+    // Rounding b to nearest leaves errors of .29 ε |b| in the mean square, of which noise has at least twice |b|.
+    constexpr double share = 0.125;
+    size.relative *= share * static_cast<double>(std::numeric_limits<T>::epsilon());
     if (size.relative <= estimate.relative_error) return;
     estimate.relative_error = size.relative;
     estimate.is_of_largest_entry = size.is_of_largest_entry;
@@ -272,6 +326,18 @@ class Judge {
 double cg_condition(std::int64_t iterations, double reduction) {
   const double root = 2.0 * static_cast<double>(iterations) / std::log(2.0 / std::min(reduction, 1.0));
   return std::max(1.0, root * root);
+}
+
+std::uint64_t correcting_factors_bytes(std::int64_t rows, offset_t nnz) {
+  // Order and counts; entries with their rows, and once more while they grow.
+  constexpr std::uint64_t per_row = 220;
+  constexpr std::uint64_t per_entry = 40;
+  constexpr std::uint64_t per_factor_entry = 24;
+  constexpr double usual_fill = 10.0;
+  if (least_fill * static_cast<double>(nnz) > cheap_factors.factor_nnz) return 0;
+  const double entries = std::min(cheap_factors.factor_nnz, usual_fill * static_cast<double>(nnz));
+  return per_row * static_cast<std::uint64_t>(rows) + per_entry * static_cast<std::uint64_t>(nnz) +
+         per_factor_entry * static_cast<std::uint64_t>(entries);
 }
 
 template <class T>

@@ -31,9 +31,13 @@ struct JudgedSolve {
   std::span<T> x;
   const CorrectionSolver<T>& solve;  ///< the method with M
   bool is_cg = false;
-  bool is_direct = false;   ///< M is the inverse to rounding
-  bool may_screen = false;  ///< the iterations began at the caller's guess, and x met the tolerance
+  bool is_direct = false;                ///< M is the inverse to rounding
+  std::uint64_t memory_limit_bytes = 0;  ///< of direct factors; 0: none
+  bool may_screen = false;               ///< the iterations began at the caller's guess, and x met the tolerance
 };
+
+/// Bytes that direct factors for a correction take at most; 0 where the matrix is too large for them.
+[[nodiscard]] std::uint64_t correcting_factors_bytes(std::int64_t rows, offset_t nnz);
 
 struct Judgement {
   ErrorEstimate estimate;
@@ -42,12 +46,14 @@ struct Judgement {
 
 /// Claims an error of x, and under ErrorGate::repair corrects x first.
 ///   1. Strictly dominant rows bound it: up to 1e-4 nothing else is asked.
-///   2. A screen, κ ‖M r‖ / ‖x‖ for the κ that the iterations met, up to 1e-4 for CG and 1e-6 for other methods; then a
-///      probe, A d = r + noise of the size of r in every row, mean and random sign (small-sample condition estimation,
-///      C. S. Kenney, A. J. Laub, SIAM J. Sci. Comput. 15(1), 1994). Systems that take at most 20 ms by a model are
-///      probed until a mode of the random part cannot hide, others for a sixteenth of the iterations. Badly scaled
-///      systems, and those with a backward error above 1e-4, are not screened.
-///   3. Else estimate_error(): by direct factors where the model says at most 20 ms or the time of the solve.
+///   2. A screen, κ ‖M r‖ / ‖x‖ for the κ that the iterations and constants met, up to 1e-4 for CG and M-matrices, 1e-6
+///      for others; then, unless an M-matrix has no weak links, a probe, A d = r + noise of the size of r in every row,
+///      mean and random sign (small-sample condition estimation, C. S. Kenney, A. J. Laub, SIAM J. Sci. Comput. 15(1),
+///      1994). Systems that take at most 20 ms by a model are probed until a mode of the random part cannot hide,
+///      others for a sixteenth of the iterations. Badly scaled systems, and those with a backward error above 1e-4, are
+///      not screened.
+///   3. Else estimate_error(): by direct factors where a model says at most 20 ms, with what
+///      rounding b and A x leaves; by the method with M else, and a probe.
 /// A rowwise backward error above 1e-4 leaves a claim to factors and bounds alone.
 /// \param report of the solve; reads iterations, norms and target
 /// \param limits of all solves together; the observer is called

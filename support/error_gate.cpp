@@ -66,6 +66,7 @@ void judge(const SolvedSystem<T>& solved, ErrorGate gate, PlacedVectors<T>& vect
                                       .solve = correct,
                                       .is_cg = solved.method == IterativeMethod::cg,
                                       .is_direct = solved.method == Method::direct,
+                                      .memory_limit_bytes = solved.memory_limit_bytes,
                                       .may_screen = report.converged()};
   const detail::Judgement judgement = detail::judge_error<T>(judged, solved.options, gate, report);
   accuracy.estimate = judgement.estimate;

@@ -10,6 +10,7 @@
 #include "tessera/solvers.hpp"
 #include "tessera/statistics.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -33,7 +34,8 @@ struct SolvedSystem {
   Method method = Method::bicgstab;
   std::span<const T> b;
   std::span<T> x;
-  SolverOptions options;  ///< of the solve; the observer is asked whether to stop
+  SolverOptions options;                 ///< of the solve; the observer is asked whether to stop
+  std::uint64_t memory_limit_bytes = 0;  ///< of factors for corrections; 0: none
 };
 
 /// The backward error of x whatever the gate. The forward error where the solve converged or stagnated and the gate is

@@ -10,6 +10,7 @@
 #include "system_ordering.hpp"
 
 #include "core/memory_budget.hpp"
+#include "solvers/error_claim.hpp"
 #include "support/machine.hpp"
 #include "support/plan_memory.hpp"
 #include "support/system.hpp"
@@ -187,7 +188,10 @@ template <class T>
   add_iteration(iteration, machine, forecast);
   // The correction by which the error of x is estimated is a solve of its own.
   if (columns == 1 && settings.error_gate != ErrorGate::off) {
-    forecast.phases.push_back({"check", 0, vectors, std::nullopt, "a solve for the error of x, where one is needed"});
+    // Beside its vectors noise, and factors where they are cheap.
+    const std::uint64_t factors = detail::correcting_factors_bytes(sizes.rows, sizes.nnz);
+    forecast.phases.push_back({"check", 0, vectors + 3 * static_cast<std::uint64_t>(n) + factors, std::nullopt,
+                               "solves for the error of x, where they are needed"});
   }
   add_vector_output(settings.output, columns * sizes.rows, forecast);
   return forecast;

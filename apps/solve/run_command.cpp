@@ -114,8 +114,12 @@ void assess(const RunSettings& settings, const SpmvPlan<T>& A, const FusedOperat
   options.observer = [](const IterationInfo&) { return ends_with_iteration() ? Control::stop : Control::proceed; };
   options.stop_cause = interruption;
   outcome.error_gate = settings.error_gate.value_or(ErrorGate::warn);
-  outcome.accuracy = support::assess_accuracy<T>({{A, M}, A.matrix(), outcome.matrix, method, b, result.x(), options},
-                                                 outcome.error_gate, outcome.report);
+  const std::uint64_t limit = settings.machine.memory_limit_bytes;
+  const MemoryUse& memory = outcome.memory;
+  const std::uint64_t held = memory.matrix + memory.plan + memory.vectors + memory.precond;
+  const std::uint64_t left = limit == 0 ? 0 : std::max<std::uint64_t>(1, limit - std::min(limit, held));
+  outcome.accuracy = support::assess_accuracy<T>(
+      {{A, M}, A.matrix(), outcome.matrix, method, b, result.x(), options, left}, outcome.error_gate, outcome.report);
 }
 
 /// With the method and the preconditioner of the user.

@@ -46,6 +46,8 @@ constexpr std::int64_t refinement_steps = 10;
 /// Iterations with Jacobi after which multigrid is weighed, and with factors or multigrid after which anything is.
 constexpr std::int64_t amg_trial = 40;
 constexpr std::int64_t factors_trial = 30;
+/// Rungs that meet the tolerance with an error that nothing tells, after which more of them will not tell it either.
+constexpr int most_unknown_errors = 2;
 /// Iterations in which a rung that goes on before the ladder ends has to halve the residual.
 constexpr std::int64_t last_limit = 200;
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -328,6 +330,7 @@ class Climb {
     if (report.converged()) {
       quality.error = judge(rung, {A, inverse, b, x.span()}, report, resumption.times == 0 || !goes_on_from_best());
       quality.residual = rung.relative_residual = relative(report.true_residual);
+      if (quality.error == infinity && ++unknown_errors_ == most_unknown_errors) done_ = true;
     } else if (report.status == Status::stagnated || rung.plan.precond == RungPrecond::direct) {
       quality.stable = done_ = find_backward_stability(side, x.span(), report);
     }
@@ -439,7 +442,8 @@ class Climb {
   /// Estimates the error of an x that met the tolerance, and repairs it. \param may_screen by its iterations, which
   /// began at the caller's guess \returns the relative error
   [[nodiscard]] double judge(RungReport& rung, const Solved& solved, SolveReport& report, bool may_screen) {
-    if (options_.gate == ErrorGate::off) return 0.0;
+    // Of a singular system x is one of many.
+    if (options_.gate == ErrorGate::off || result_.facts.is_singular()) return 0.0;
     const RungMethod method = rung.plan.method;
     const CorrectionSolver<T> correct = [&](std::span<const T> r, std::span<T> d, const SolverOptions& options) {
       return detail::run_rung<T>(method, solved.A, solved.M, r, d, options);
@@ -457,6 +461,7 @@ class Climb {
                                         .solve = correct,
                                         .is_cg = method == RungMethod::cg,
                                         .is_direct = rung.plan.precond == RungPrecond::direct,
+                                        .memory_limit_bytes = options_.memory_limit_bytes,
                                         .may_screen = may_screen};
     rung.error = detail::judge_error<T>(judged, limits, options_.gate, report).estimate;
     progress_.add_iterations(rung.error->iterations);
@@ -523,7 +528,8 @@ class Climb {
   bool has_begun_ = false;
   bool permuted_ = false;
   bool indefinite_ = false;
-  bool hopeless_ = false;  ///< factors were useless: so will be others
+  int unknown_errors_ = 0;  ///< rungs that met the tolerance with an error that nothing told
+  bool hopeless_ = false;   ///< factors were useless: so will be others
   bool done_ = false;
 };
 

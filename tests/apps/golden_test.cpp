@@ -70,7 +70,6 @@ void flatten(Json& value, const std::string& key) {
                                                  "ms",
                                                  "relative_residual",
                                                  "backward_error",
-                                                 "error_screen",
                                                  "error_estimate",
                                                  "relative_error_vs_known"};
   static const std::vector<std::string> varying{"host", "cpu",        "version", "commit",  "compiler", "cuda",
