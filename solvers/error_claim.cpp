@@ -214,7 +214,7 @@ class Judge {
   }
 
   /// d = A⁻¹ (r + noise) as far as the method comes, the noise as large as r.
-  [[nodiscard]] SolveReport probe(const fused::ScaledNorm& residual, bool is_small) {
+  [[nodiscard]] SolveReport probe(const fused::ScaledNorm& residual, bool is_full) {
     const fused::ScaledNorm noise = scaled_norm_of<T>(device_, std::span<const T>(noise_.span()));
     fused::axpy<T>(device_, static_cast<T>(ratio_of(residual, noise)), noise_.span(), r_.span());
     fused::clear<T>(device_, d_.span());
@@ -228,7 +228,7 @@ class Judge {
     options.stagnation_window = 0;
     options.keep_history = false;
     const auto shared = static_cast<std::int64_t>(probe_share * static_cast<double>(report_.iterations));
-    const std::int64_t most = is_small ? report_.iterations + least_probe : std::max(least_probe, shared);
+    const std::int64_t most = is_full ? 2 * report_.iterations + least_probe : std::max(least_probe, shared);
     options.max_iterations = std::min(most, std::max<std::int64_t>(1, limits_.max_iterations));
     return solved_.solve(r_.span(), d_.span(), options);
   }
@@ -271,9 +271,14 @@ class Judge {
     static_cast<void>(look_back());
     r_ = Array<T>(solved_.matrix.rows, Init::none, device_);
     d_ = Array<T>(solved_.matrix.rows, Init::none, device_);
+    const auto probe_once = [&](bool is_full) {
+      const SolveReport probed = probe(residual_norm<T>(solved_.A, solved_.b, solved_.x, r_.span()), is_full);
+      estimate.iterations += probed.iterations;
+      return probed;
+    };
     const bool is_small = model_ms(solved_, report_.iterations) <= cheap_ms;
-    const SolveReport probed = probe(residual_norm<T>(solved_.A, solved_.b, solved_.x, r_.span()), is_small);
-    estimate.iterations += probed.iterations;
+    SolveReport probed = probe_once(is_small);
+    if (!is_small && !has_moved(probed, is_small)) probed = probe_once(true);
     const ErrorSize size = error_size<T>(device_, d_.span(), solved_.x);
     if (!size.is_finite || !has_moved(probed, is_small)) {
       estimate.claim = ErrorClaim::unknown;

@@ -11,7 +11,7 @@ std::string outcome_of(const RungReport& rung, const SolveReport& report, const 
   if (report.converged()) {
     if (!rung.error || (rung.error->is_known() && rung.error->relative_error <= trusted_error)) return "solved";
     return rung.error->is_known() ? "met the tolerance, but x has few right digits"
-                                : "met the tolerance, but the error of x is not known";
+                                  : "met the tolerance, but the error of x is not known";
   }
   if (!events.left.empty()) return events.left;
   if (events.is_backward_stable) return "backward stable: the tolerance is unattainable in this precision";
