@@ -1,9 +1,9 @@
-/// Claims of the error gate against errors that are known: systems of tests/support/trust_systems.hpp by methods and
+/// Claims of the error gate against errors that are known: systems of compare/trust_systems.hpp by methods and
 /// preconditioners. Per group: solutions, claims below a tenth of the error, medians of claim over error, warnings and
 /// needless ones, and what the gate costs of set-up and solve.
 #include "bench/report.hpp"
 
-#include "tests/support/trust_runs.hpp"
+#include "compare/trust_runs.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -17,9 +17,9 @@
 namespace {
 
 using tessera::bench::Json;
-using tessera::testing::TrustOutcome;
+using tessera::compare::TrustOutcome;
 namespace bench = tessera::bench;
-namespace testing = tessera::testing;
+namespace compare = tessera::compare;
 
 [[nodiscard]] double median(std::vector<double> values) {
   if (values.empty()) return std::nan("");
@@ -78,9 +78,9 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   std::map<std::string, std::vector<TrustOutcome>> groups;
-  const auto run_all = [&](const std::vector<testing::TrustSystem>& systems, const std::string& kind) {
-    for (const testing::TrustSystem& system : systems) {
-      for (const TrustOutcome& outcome : testing::solve_every_way(system)) {
+  const auto run_all = [&](const std::vector<compare::TrustSystem>& systems, const std::string& kind) {
+    for (const compare::TrustSystem& system : systems) {
+      for (const TrustOutcome& outcome : compare::solve_every_way(system)) {
         for (const std::string& group :
              {kind, kind + " " + std::string(to_string(system.kind)), kind + " by " + outcome.source}) {
           groups[group].push_back(outcome);
@@ -93,8 +93,8 @@ int main(int argc, char** argv) {
       }
     }
   };
-  run_all(testing::hard_systems(per_class, first_seed), "hard");
-  run_all(testing::ordinary_systems(per_class, first_seed), "ordinary");
+  run_all(compare::hard_systems(per_class, first_seed), "hard");
+  run_all(compare::ordinary_systems(per_class, first_seed), "ordinary");
 
   Json json = bench::document("error_gate");
   json["per_class"] = per_class;

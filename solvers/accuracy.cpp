@@ -184,8 +184,8 @@ std::string_view to_string(ErrorGate gate) {
 }
 
 template <class T>
-RowReport detail::report_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
-                              const Device& device, const RowNoise<T>& noise) {
+PassOverRows detail::report_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
+                                 const Device& device, const RowNoise<T>& noise) {
   require_length("b", b.size(), matrix.rows, "rows");
   require_length("x", x.size(), matrix.cols, "columns");
   if (matrix.rows == 0) return {.error = {.error_bound = 0.0}};
@@ -193,7 +193,7 @@ RowReport detail::report_rows(const CsrView<T>& matrix, std::span<const T> b, st
     const Array<T> own_b = fused::to_host(device, b);
     const Array<T> own_x = fused::to_host(device, x);
     Array<T> own_noise(static_cast<std::int64_t>(noise.values.size()), Init::none);
-    const RowReport found =
+    const PassOverRows found =
         report_rows<T>(matrix, own_b.span(), own_x.span(), Device{}, {own_noise.span(), noise.mean});
     copy_bytes(device, noise.values.data(), Device{}, own_noise.data(), own_noise.bytes());
     return found;
@@ -280,10 +280,10 @@ bool is_backward_stable(const BackwardError& backward, const SolveReport& report
   return report.target < backward.attainable && report.true_residual <= slack * backward.attainable;
 }
 
-template RowReport detail::report_rows(const CsrView<float>&, std::span<const float>, std::span<const float>,
-                                       const Device&, const RowNoise<float>&);
-template RowReport detail::report_rows(const CsrView<double>&, std::span<const double>, std::span<const double>,
-                                       const Device&, const RowNoise<double>&);
+template PassOverRows detail::report_rows(const CsrView<float>&, std::span<const float>, std::span<const float>,
+                                          const Device&, const RowNoise<float>&);
+template PassOverRows detail::report_rows(const CsrView<double>&, std::span<const double>, std::span<const double>,
+                                          const Device&, const RowNoise<double>&);
 template ErrorSize detail::error_size(const Device&, std::span<const float>, std::span<const float>);
 template ErrorSize detail::error_size(const Device&, std::span<const double>, std::span<const double>);
 template BackwardError backward_error(const CsrView<float>&, std::span<const float>, std::span<const float>,

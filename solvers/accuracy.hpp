@@ -150,7 +150,7 @@ struct BackwardErrorRow {
 };
 
 /// What one pass over the rows tells.
-struct RowReport {
+struct PassOverRows {
   BackwardError error;
   /// An L-matrix without weak links: a_ij / a_ii <= 0, and no |a_ij| below 1e-4 |a_ii|.
   bool has_strong_links = false;
@@ -167,8 +167,8 @@ struct RowNoise {
 
 /// \throws as backward_error()
 template <class T>
-[[nodiscard]] RowReport report_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
-                                    const Device& device, const RowNoise<T>& noise = {});
+[[nodiscard]] PassOverRows report_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
+                                       const Device& device, const RowNoise<T>& noise = {});
 
 /// The larger one of ‖d‖₂ / ‖x‖₂ and ‖d‖∞ / ‖x‖∞.
 struct ErrorSize {

@@ -320,7 +320,7 @@ class Judge {
   ErrorGate gate_;
   const SolveReport& report_;
   Device device_;
-  RowReport rows_;
+  PassOverRows rows_;
   Array<T> noise_;
   Array<T> r_;
   Array<T> d_;

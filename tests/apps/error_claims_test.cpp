@@ -1,5 +1,5 @@
 /// Claims beside solutions of systems drawn by seeds that were not used to choose a threshold, and of scaled ones.
-#include "tests/support/trust_runs.hpp"
+#include "compare/trust_runs.hpp"
 
 #include "tessera/ladder.hpp"
 #include "tessera/spmv.hpp"
@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tessera::testing {
+namespace tessera::compare {
 namespace {
 
 constexpr std::uint64_t first_seed = 5001;
@@ -77,4 +77,4 @@ TEST(ErrorClaims, ScaleDoesNotMatter) {
 }
 
 }  // namespace
-}  // namespace tessera::testing
+}  // namespace tessera::compare

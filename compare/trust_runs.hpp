@@ -2,13 +2,13 @@
 /// Solves of trust_systems.hpp by methods and preconditioners, with the claims beside them and the errors.
 #pragma once
 
-#include "tests/support/trust_systems.hpp"
+#include "compare/trust_systems.hpp"
 
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace tessera::testing {
+namespace tessera::compare {
 
 struct TrustOutcome {
   std::string system;
@@ -31,4 +31,4 @@ struct TrustOutcome {
 /// The ladder, and the methods and preconditioners that fit. \returns those that converged
 [[nodiscard]] std::vector<TrustOutcome> solve_every_way(const TrustSystem& system);
 
-}  // namespace tessera::testing
+}  // namespace tessera::compare

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::testing {
+namespace tessera::compare {
 
 enum class TrustClass : std::uint8_t {
   // hard
@@ -49,4 +49,4 @@ struct TrustSystem {
 [[nodiscard]] std::vector<TrustSystem> hard_systems(std::uint64_t per_class, std::uint64_t first_seed = 1);
 [[nodiscard]] std::vector<TrustSystem> ordinary_systems(std::uint64_t per_class, std::uint64_t first_seed = 1);
 
-}  // namespace tessera::testing
+}  // namespace tessera::compare

@@ -1,5 +1,5 @@
 // Systems that try the claims beside a solution.
-#include "tests/support/trust_systems.hpp"
+#include "compare/trust_systems.hpp"
 
 #include "tessera/generators.hpp"
 
@@ -13,7 +13,7 @@
 #include <random>
 #include <utility>
 
-namespace tessera::testing {
+namespace tessera::compare {
 
 namespace {
 
@@ -506,4 +506,4 @@ std::vector<TrustSystem> ordinary_systems(std::uint64_t per_class, std::uint64_t
   return systems_of(ordinary_classes, per_class, first_seed);
 }
 
-}  // namespace tessera::testing
+}  // namespace tessera::compare

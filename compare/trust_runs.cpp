@@ -1,5 +1,5 @@
 // Solves that try the claims beside a solution.
-#include "tests/support/trust_runs.hpp"
+#include "compare/trust_runs.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/error_gate.hpp"
@@ -14,7 +14,7 @@
 #include <cmath>
 #include <utility>
 
-namespace tessera::testing {
+namespace tessera::compare {
 
 namespace {
 
@@ -132,4 +132,4 @@ std::vector<TrustOutcome> solve_every_way(const TrustSystem& system) {
   return outcomes;
 }
 
-}  // namespace tessera::testing
+}  // namespace tessera::compare
