@@ -210,12 +210,12 @@ PassOverRows detail::report_rows(const CsrView<T>& matrix, std::span<const T> b,
     }
   }
   const auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
-  constexpr double strongest_spread = 1e4;
   return {.error = {.componentwise = sums.ratio.value,
                     .attainable = std::ldexp(epsilon * sums.sizes.norm(), -exponent),
                     .rowwise = sums.rowwise.value,
                     .error_bound = std::ldexp(sums.bound.value, -exponent)},
-          .has_strong_links = sums.spread.value <= strongest_spread,
+          .spread = sums.spread.value,
+          .is_l_matrix = sums.wrong_signs.value == 0.0,
           .ones_quotient = sums.of_ones.first / sums.of_ones.second};
 }
 

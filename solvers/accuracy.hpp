@@ -48,17 +48,19 @@ struct RangedSquares {
 
 /// Over all rows.
 struct BackwardErrorSums {
-  Largest ratio;    ///< NaN where a row has NaN
-  Largest rowwise;  ///< likewise
-  Largest bound;    ///< infinity where a row is not strictly dominant
-  Largest spread;   ///< |a_ii| over the smallest |a_ij|; infinity where an a_ij / a_ii is positive or a_ii is 0
-  TwoSums of_ones;  ///< Σ a_ij and Σ a_ii
+  Largest ratio;        ///< NaN where a row has NaN
+  Largest rowwise;      ///< likewise
+  Largest bound;        ///< infinity where a row is not strictly dominant
+  Largest spread;       ///< |a_ii| over the smallest |a_ij|
+  Largest wrong_signs;  ///< 1 where an a_ij / a_ii is positive or a_ii is 0
+  TwoSums of_ones;      ///< Σ a_ij and Σ a_ii
   RangedSquares sizes;
   TESSERA_HOST_DEVICE BackwardErrorSums& operator+=(const BackwardErrorSums& other) noexcept {
     ratio += other.ratio;
     rowwise += other.rowwise;
     bound += other.bound;
     spread += other.spread;
+    wrong_signs += other.wrong_signs;
     of_ones += other.of_ones;
     sizes += other.sizes;
     return *this;
@@ -143,7 +145,8 @@ struct BackwardErrorRow {
     const double gap = std::abs(sums.diagonal) - sums.off_diagonal - roundings * norm;
     total.bound += Largest{gap > 0.0 ? (residual + roundings * size) / gap : infinity};
     const bool has_sign = sums.diagonal > 0.0 ? sums.highest <= 0.0 : sums.diagonal < 0.0 && sums.lowest >= 0.0;
-    total.spread += Largest{has_sign ? std::abs(sums.diagonal) / sums.weakest : infinity};
+    if (has_sign && sums.weakest < infinity) total.spread += Largest{std::abs(sums.diagonal) / sums.weakest};
+    if (!has_sign) total.wrong_signs += Largest{1.0};
     total.of_ones += TwoSums{sums.diagonal + sums.off_sum, sums.diagonal};
     if (noise != nullptr) noise[row] = static_cast<T>(size * (mean + noise_of_row(static_cast<std::uint64_t>(row))));
   }
@@ -152,8 +155,8 @@ struct BackwardErrorRow {
 /// What one pass over the rows tells.
 struct PassOverRows {
   BackwardError error;
-  /// An L-matrix without weak links: a_ij / a_ii <= 0, and no |a_ij| below 1e-4 |a_ii|.
-  bool has_strong_links = false;
+  double spread = 0.0;       ///< largest |a_ii| / |a_ij|, over rows whose a_ij / a_ii <= 0
+  bool is_l_matrix = false;  ///< all rows are such
   double ones_quotient =
       0.0;  ///< Σ a_ij / Σ a_ii: the Rayleigh quotient of constants in the pencil of A and its diagonal
 };

@@ -31,6 +31,9 @@ constexpr double cleared_without_theory = 1e-6;
 constexpr double contradiction = 1e-4;
 /// Ratio of diagonal entries above which a residual norm does not see all rows.
 constexpr double badly_scaled = 1e4;
+/// Diagonal over off-diagonal entries above which a link is weak, and above which CG alone meets what it holds.
+constexpr double weak_link = 1e4;
+constexpr double even_links = 1e2;
 /// Work that nobody notices.
 constexpr double cheap_ms = 20.0;
 /// Share of the iterations that a probe of a larger system takes, and the fewest.
@@ -162,7 +165,9 @@ class Judge {
     const MatrixStatistics& facts = solved_.facts;
     const bool is_scaled_well =
         facts.full_diagonal() && facts.diagonal_max_abs <= badly_scaled * facts.diagonal_min_abs;
-    return solved_.may_screen && report_.iterations > 0 && is_scaled_well && backward.rowwise <= contradiction;
+    const bool has_weak_links = rows_.is_l_matrix && rows_.spread > weak_link;
+    return solved_.may_screen && report_.iterations > 0 && is_scaled_well && !has_weak_links &&
+           backward.rowwise <= contradiction;
   }
 
   /// κ ‖M r‖ / ‖x‖, and a probe.
@@ -177,8 +182,8 @@ class Judge {
     const double met = std::max(cg_condition(report_.iterations, reduction), condition_of_ones());
     const double by_iterations = step.relative / unit * met;
     // The smallest eigenvalue of an irreducible M-matrix has a positive vector, which constants meet.
-    const bool is_m_matrix =
-        rows_.has_strong_links && rows_.ones_quotient > 0.0 && solved_.facts.weakly_dominant_rows == solved_.facts.rows;
+    const bool is_m_matrix = rows_.is_l_matrix && rows_.spread <= (solved_.is_cg ? weak_link : even_links) &&
+                             rows_.ones_quotient > 0.0 && solved_.facts.weakly_dominant_rows == solved_.facts.rows;
     const double most = solved_.is_cg || is_m_matrix ? cleared : cleared_without_theory;
     if (!step.is_finite || !(by_iterations <= most)) return std::nullopt;
     if (is_m_matrix) {
