@@ -1,9 +1,10 @@
-/// Claims of the error gate against errors that are known: systems of compare/trust_systems.hpp by methods and
+/// Claims of the error gate against errors that are known: systems of compare/known_systems.hpp by methods and
 /// preconditioners. Per group: solutions, claims below a tenth of the error, medians of claim over error, warnings and
 /// needless ones, and what the gate costs of set-up and solve.
 #include "bench/report.hpp"
 
-#include "compare/trust_runs.hpp"
+#include "compare/claim_runs.hpp"
+#include "spmv/break_even.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -17,17 +18,11 @@
 namespace {
 
 using tessera::bench::Json;
-using tessera::compare::TrustOutcome;
+using tessera::compare::ClaimOutcome;
 namespace bench = tessera::bench;
 namespace compare = tessera::compare;
 
-[[nodiscard]] double median(std::vector<double> values) {
-  if (values.empty()) return std::nan("");
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-[[nodiscard]] Json summary(const std::vector<TrustOutcome>& outcomes) {
+[[nodiscard]] Json summary(const std::vector<ClaimOutcome>& outcomes) {
   std::vector<double> ratios;
   std::vector<double> costs;
   std::map<std::string, int> claims;
@@ -39,7 +34,7 @@ namespace compare = tessera::compare;
   double worst = 0.0;
   constexpr double floor = 1e-15;
   constexpr double good_error = 1e-6;
-  for (const TrustOutcome& each : outcomes) {
+  for (const ClaimOutcome& each : outcomes) {
     ++claims[each.claim];
     ++sources[each.source];
     costs.push_back(each.gate_ms / each.solve_ms);
@@ -56,9 +51,9 @@ namespace compare = tessera::compare;
           {"warned", warned},
           {"good", good},
           {"needless", needless},
-          {"claim_over_error_median", median(ratios)},
+          {"claim_over_error_median", ratios.empty() ? std::nan("") : tessera::detail::median(ratios)},
           {"claim_over_error_worst", worst},
-          {"cost_median", median(costs)},
+          {"cost_median", costs.empty() ? std::nan("") : tessera::detail::median(costs)},
           {"claims", claims},
           {"sources", sources}};
 }
@@ -77,10 +72,10 @@ int main(int argc, char** argv) {
   app.add_flag("--all", shows_all, "a line for every silent or needless one");
   CLI11_PARSE(app, argc, argv);
 
-  std::map<std::string, std::vector<TrustOutcome>> groups;
-  const auto run_all = [&](const std::vector<compare::TrustSystem>& systems, const std::string& kind) {
-    for (const compare::TrustSystem& system : systems) {
-      for (const TrustOutcome& outcome : compare::solve_every_way(system)) {
+  std::map<std::string, std::vector<ClaimOutcome>> groups;
+  const auto run_all = [&](const std::vector<compare::KnownSystem>& systems, const std::string& kind) {
+    for (const compare::KnownSystem& system : systems) {
+      for (const ClaimOutcome& outcome : compare::solve_every_way(system)) {
         for (const std::string& group :
              {kind, kind + " " + std::string(to_string(system.kind)), kind + " by " + outcome.source}) {
           groups[group].push_back(outcome);

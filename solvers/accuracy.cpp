@@ -63,7 +63,7 @@ void require_length(const char* name, std::size_t length, index_t wanted, const 
 }  // namespace
 
 template <class T>
-ErrorSize detail::error_size(const Device& device, std::span<const T> d, std::span<const T> x) {
+RelativeError detail::error_size(const Device& device, std::span<const T> d, std::span<const T> x) {
   const double d_largest = fused::largest_magnitude(device, d);
   const double x_largest = fused::largest_magnitude(device, x);
   if (!std::isfinite(d_largest) || !std::isfinite(x_largest)) return {};
@@ -111,7 +111,7 @@ class ErrorGateRun {
     fused::clear<T>(a_.device(), d_.span());
     const SolveReport report = solve_(r_.span(), d_.span(), correction_options());
     estimate_.iterations += report.iterations;
-    const ErrorSize size = error_size<T>(a_.device(), d_.span(), x_);
+    const RelativeError size = error_size<T>(a_.device(), d_.span(), x_);
     if (!(report.true_residual <= correction_must_reach * report.b_norm) || !size.is_finite) return false;
     estimate_.claim = ErrorClaim::estimated;
     estimate_.relative_error = size.relative;
@@ -184,8 +184,8 @@ std::string_view to_string(ErrorGate gate) {
 }
 
 template <class T>
-PassOverRows detail::report_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
-                                 const Device& device, const RowNoise<T>& noise) {
+RowSurvey detail::survey_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
+                              const Device& device, const RowNoise<T>& noise) {
   require_length("b", b.size(), matrix.rows, "rows");
   require_length("x", x.size(), matrix.cols, "columns");
   if (matrix.rows == 0) return {.error = {.error_bound = 0.0}};
@@ -193,8 +193,8 @@ PassOverRows detail::report_rows(const CsrView<T>& matrix, std::span<const T> b,
     const Array<T> own_b = fused::to_host(device, b);
     const Array<T> own_x = fused::to_host(device, x);
     Array<T> own_noise(static_cast<std::int64_t>(noise.values.size()), Init::none);
-    const PassOverRows found =
-        report_rows<T>(matrix, own_b.span(), own_x.span(), Device{}, {own_noise.span(), noise.mean});
+    const RowSurvey found =
+        survey_rows<T>(matrix, own_b.span(), own_x.span(), Device{}, {own_noise.span(), noise.mean});
     copy_bytes(device, noise.values.data(), Device{}, own_noise.data(), own_noise.bytes());
     return found;
   }
@@ -222,7 +222,7 @@ PassOverRows detail::report_rows(const CsrView<T>& matrix, std::span<const T> b,
 template <class T>
 BackwardError backward_error(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
                              const Device& device) {
-  return report_rows<T>(matrix, b, x, device).error;
+  return survey_rows<T>(matrix, b, x, device).error;
 }
 
 std::string_view to_string(ErrorClaim claim) {
@@ -280,12 +280,12 @@ bool is_backward_stable(const BackwardError& backward, const SolveReport& report
   return report.target < backward.attainable && report.true_residual <= slack * backward.attainable;
 }
 
-template PassOverRows detail::report_rows(const CsrView<float>&, std::span<const float>, std::span<const float>,
-                                          const Device&, const RowNoise<float>&);
-template PassOverRows detail::report_rows(const CsrView<double>&, std::span<const double>, std::span<const double>,
-                                          const Device&, const RowNoise<double>&);
-template ErrorSize detail::error_size(const Device&, std::span<const float>, std::span<const float>);
-template ErrorSize detail::error_size(const Device&, std::span<const double>, std::span<const double>);
+template RowSurvey detail::survey_rows(const CsrView<float>&, std::span<const float>, std::span<const float>,
+                                       const Device&, const RowNoise<float>&);
+template RowSurvey detail::survey_rows(const CsrView<double>&, std::span<const double>, std::span<const double>,
+                                       const Device&, const RowNoise<double>&);
+template RelativeError detail::error_size(const Device&, std::span<const float>, std::span<const float>);
+template RelativeError detail::error_size(const Device&, std::span<const double>, std::span<const double>);
 template BackwardError backward_error(const CsrView<float>&, std::span<const float>, std::span<const float>,
                                       const Device&);
 template BackwardError backward_error(const CsrView<double>&, std::span<const double>, std::span<const double>,

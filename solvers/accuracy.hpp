@@ -152,8 +152,8 @@ struct BackwardErrorRow {
   }
 };
 
-/// What one pass over the rows tells.
-struct PassOverRows {
+/// Results of one pass over the rows.
+struct RowSurvey {
   BackwardError error;
   double spread = 0.0;       ///< largest |a_ii| / |a_ij|, over rows whose a_ij / a_ii <= 0
   bool is_l_matrix = false;  ///< all rows are such
@@ -170,16 +170,16 @@ struct RowNoise {
 
 /// \throws as backward_error()
 template <class T>
-[[nodiscard]] PassOverRows report_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
-                                       const Device& device, const RowNoise<T>& noise = {});
+[[nodiscard]] RowSurvey survey_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
+                                    const Device& device, const RowNoise<T>& noise = {});
 
 /// The larger one of ‖d‖₂ / ‖x‖₂ and ‖d‖∞ / ‖x‖∞.
-struct ErrorSize {
+struct RelativeError {
   double relative = std::numeric_limits<double>::infinity();
   bool is_of_largest_entry = false;
   bool is_finite = false;  ///< d and x are
 };
 template <class T>
-[[nodiscard]] ErrorSize error_size(const Device& device, std::span<const T> d, std::span<const T> x);
+[[nodiscard]] RelativeError error_size(const Device& device, std::span<const T> d, std::span<const T> x);
 
 }  // namespace tessera::detail

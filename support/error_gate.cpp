@@ -2,8 +2,7 @@
 #include "support/error_gate.hpp"
 
 #include "core/stopwatch.hpp"
-#include "solvers/error_claim.hpp"
-#include "solvers/residual_norm.hpp"
+#include "solvers/ladder/error_claim.hpp"
 
 #include "tessera/array.hpp"
 
@@ -51,31 +50,29 @@ class PlacedVectors {
 }
 
 template <class T>
-void judge(const SolvedSystem<T>& solved, ErrorGate gate, PlacedVectors<T>& vectors, Accuracy& accuracy,
-           SolveReport& report) {
+void assess(const SolvedSystem<T>& solved, ErrorGate gate, PlacedVectors<T>& vectors, Accuracy& accuracy,
+            SolveReport& report) {
   const FusedOperator<T>& A = solved.operators.A;
   const CorrectionSolver<T> correct = [&](std::span<const T> residual, std::span<T> d, const SolverOptions& options) {
     return run_method<T>(solved.method, solved.operators, residual, d, options);
   };
-  const detail::JudgedSolve<T> judged{.A = A,
-                                      .M = solved.operators.M,
-                                      .matrix = solved.matrix,
-                                      .facts = solved.facts,
-                                      .b = vectors.b(),
-                                      .x = vectors.x(),
-                                      .solve = correct,
-                                      .is_cg = solved.method == IterativeMethod::cg,
-                                      .is_direct = solved.method == Method::direct,
-                                      .memory_limit_bytes = solved.memory_limit_bytes,
-                                      .may_screen = report.converged()};
-  const detail::Judgement judgement = detail::judge_error<T>(judged, solved.options, gate, report);
-  accuracy.estimate = judgement.estimate;
-  accuracy.backward = judgement.backward;
+  const detail::EndedSolve<T> ended{.A = A,
+                                    .M = solved.operators.M,
+                                    .matrix = solved.matrix,
+                                    .facts = solved.facts,
+                                    .b = vectors.b(),
+                                    .x = vectors.x(),
+                                    .solve = correct,
+                                    .is_cg = solved.method == IterativeMethod::cg,
+                                    .is_direct = solved.method == Method::direct,
+                                    .memory_limit_bytes = solved.memory_limit_bytes,
+                                    .may_screen = report.converged()};
+  const detail::ErrorAssessment assessed = detail::assess_error<T>(ended, solved.options, gate, report);
+  accuracy.estimate = assessed.estimate;
+  accuracy.backward = assessed.backward;
   if (accuracy.estimate->corrections == 0) return;
   vectors.bring_back();
-  Array<T> r(A.rows(), Init::none, A.device());
-  const fused::ScaledNorm residual = detail::residual_norm<T>(A, vectors.b(), vectors.x(), r.span());
-  report.true_residual = residual.value();
+  report.true_residual = assessed.true_residual;
   if (report.converged() || !(report.true_residual <= report.target)) return;
   report.status = Status::converged;
   report.reason = fmt::format("||b - A x||_2 = {:.3g} <= {:.3g} after {} of the error gate", report.true_residual,
@@ -90,7 +87,7 @@ Accuracy assess_accuracy(const SolvedSystem<T>& solved, ErrorGate gate, SolveRep
   Accuracy accuracy;
   PlacedVectors<T> vectors(solved);
   if (gate != ErrorGate::off && is_candidate(report)) {
-    judge(solved, gate, vectors, accuracy, report);
+    assess(solved, gate, vectors, accuracy, report);
   } else {
     accuracy.backward = backward_error<T>(solved.matrix, vectors.b(), vectors.x(), solved.operators.A.device());
   }

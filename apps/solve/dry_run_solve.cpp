@@ -10,7 +10,7 @@
 #include "system_ordering.hpp"
 
 #include "core/memory_budget.hpp"
-#include "solvers/error_claim.hpp"
+#include "solvers/ladder/error_claim.hpp"
 #include "support/machine.hpp"
 #include "support/plan_memory.hpp"
 #include "support/system.hpp"

@@ -36,9 +36,8 @@ struct BackwardError {
   double attainable = 0.0;
   /// max_i |b - A x|_i / (‖a_i‖₁ ‖x‖∞ + |b_i|): 1 where a row is not solved at all, however small its entries are.
   double rowwise = 0.0;
-  /// Upper bound of ‖x - A⁻¹ b‖∞, rounding included; infinity where a row is not strictly dominant. |b - A x|_i /
-  /// (|a_ii|
-  /// - Σ_{j≠i} |a_ij|), the largest of all rows (J. M. Varah, Linear Algebra Appl. 11, 1975).
+  /// Upper bound of ‖x - A⁻¹ b‖∞, rounding included: max_i |b - A x|_i / (|a_ii| - Σ_{j≠i} |a_ij|) (J. M. Varah, Linear
+  /// Algebra Appl. 11, 1975). Infinity where a row is not strictly dominant.
   double error_bound = std::numeric_limits<double>::infinity();
 };
 
@@ -75,7 +74,7 @@ enum class ErrorSource : std::uint8_t {
 /// "none", "dominance", "iterations", "probe", "correction", "factors".
 [[nodiscard]] std::string_view to_string(ErrorSource source);
 
-/// What is claimed of the forward error.
+/// An error of x, and how much is known of it.
 struct ErrorEstimate {
   ErrorClaim claim = ErrorClaim::unknown;
   ErrorSource source = ErrorSource::none;
@@ -96,13 +95,11 @@ struct ErrorEstimate {
 template <class T>
 using CorrectionSolver = std::function<SolveReport(std::span<const T> r, std::span<T> d, const SolverOptions& options)>;
 
-/// Estimates the forward error of x by solves for corrections, claimed as estimated where the latest one reduced its
-/// residual to a tenth, and under ErrorGate::repair adds a correction as long as
-/// ‖d‖ / ‖x‖ > 1e-6 and the one before was at least twice as large, at most four times. Never makes the true residual
-/// miss `target` when it met it before: a correction that would is undone.
-/// \param gate warn or repair
-/// \param target of ‖b - A x‖₂
-/// \param options of the original solve, whose observer is called too. All solves for d together stay within its
+/// Estimates the forward error of x by solves for corrections. The claim is `estimated` where the latest one reduced
+/// its residual to a tenth. ErrorGate::repair adds a correction as long as ‖d‖ / ‖x‖ > 1e-6 and the one before was at
+/// least twice as large, at most four times. Never makes the true residual miss `target` when it met it before: a
+/// correction that would is undone. \param gate warn or repair \param target of ‖b - A x‖₂ \param options of the
+/// original solve, whose observer is called too. All solves for d together stay within its
 ///        iterations and time; they have a tolerance of 1e-2 and the default window of stagnation
 /// \throws InvalidArgument for ErrorGate::off and an empty `solve`, DimensionError for A that is not square; what
 ///         `solve` throws, with x unchanged by the latest correction

@@ -47,6 +47,9 @@ inline constexpr index_t least_rows_for_amg = 20'000;
 /// Some ten seconds of one thread, and 3 GB.
 inline constexpr DirectLimits affordable{.flops = 1e11, .factor_nnz = 2e8};
 
+/// Some 20 ms by direct_ms() of Cholesky factors, its work and its entries apart.
+inline constexpr DirectLimits cheap_factors{.flops = 1e8, .factor_nnz = 6.6e5};
+
 /// Whether a prediction can be the last rung.
 [[nodiscard]] bool is_affordable(const DirectPrediction& prediction);
 

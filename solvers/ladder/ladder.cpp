@@ -6,16 +6,15 @@
 
 #include "core/interruption.hpp"
 #include "core/stopwatch.hpp"
-#include "solvers/error_claim.hpp"
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/krylov_problem.hpp"
 #include "solvers/ladder/costs.hpp"
+#include "solvers/ladder/error_claim.hpp"
 #include "solvers/ladder/outcome.hpp"
 #include "solvers/ladder/progress.hpp"
 #include "solvers/ladder/rung.hpp"
 #include "solvers/ladder/rung_watch.hpp"
 #include "solvers/ladder/systems.hpp"
-#include "solvers/residual_norm.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -257,12 +256,12 @@ class Climb {
   }
 
   /// How a rung that was left goes on.
-  struct Resume {
+  struct Resumption {
     int times = 0;  ///< 0: it is tried for the first time
     bool is_last = false;
   };
 
-  void try_rung(RungPlan plan, const Resume& resumption) {
+  void try_rung(RungPlan plan, const Resumption& resumption) {
     const bool is_plain = plan.precond == RungPrecond::jacobi || plan.precond == RungPrecond::none;
     if (!has_begun_ && !is_plain) {
       begin();
@@ -314,7 +313,7 @@ class Climb {
     return factors_;
   }
 
-  void solve_rung(RungReport& rung, const Side& side, const FusedOperator<T>& inverse, const Resume& resumption) {
+  void solve_rung(RungReport& rung, const Side& side, const FusedOperator<T>& inverse, const Resumption& resumption) {
     const Stopwatch watch;
     const SpmvPlan<T>& A = systems_.plan(side);
     const std::span<const T> b = systems_.b(side);
@@ -358,7 +357,7 @@ class Climb {
   [[nodiscard]] bool goes_on_from_best() const { return a_.device().is_host(); }
 
   /// Every rung begins where the caller did: what it says of the error of x rests on its own iterations.
-  [[nodiscard]] Array<T> begin_of(const Side& side, const Resume& resumption) const {
+  [[nodiscard]] Array<T> begin_of(const Side& side, const Resumption& resumption) const {
     const Device device = systems_.device(side);
     Array<T> x(a_.rows(), Init::none, device);
     const bool from_best = resumption.times > 0 && goes_on_from_best() && !quality_.converged;
@@ -367,7 +366,7 @@ class Climb {
     return x;
   }
 
-  [[nodiscard]] detail::WatchRules rules_of(const RungReport& rung, const Side& side, const Resume& resumption) {
+  [[nodiscard]] detail::WatchRules rules_of(const RungReport& rung, const Side& side, const Resumption& resumption) {
     detail::WatchRules rules;
     const bool is_plain = rung.plan.precond == RungPrecond::jacobi || rung.plan.precond == RungPrecond::none;
     rules.iteration_ms = detail::iteration_ms(rung, result_.facts, systems_.device(side));
@@ -442,7 +441,7 @@ class Climb {
   /// Estimates the error of an x that met the tolerance, and repairs it. \param may_screen by its iterations, which
   /// began at the caller's guess \returns the relative error
   [[nodiscard]] double judge(RungReport& rung, const Solved& solved, SolveReport& report, bool may_screen) {
-    // Of a singular system x is one of many.
+    // A singular system has many solutions.
     if (options_.gate == ErrorGate::off || result_.facts.is_singular()) return 0.0;
     const RungMethod method = rung.plan.method;
     const CorrectionSolver<T> correct = [&](std::span<const T> r, std::span<T> d, const SolverOptions& options) {
@@ -452,23 +451,21 @@ class Climb {
     limits.observer = [this](const IterationInfo& info) {
       return info.iteration == 0 || progress_.tell(info) ? Control::proceed : Control::stop;
     };
-    const detail::JudgedSolve<T> judged{.A = solved.A,
-                                        .M = solved.M,
-                                        .matrix = solved.A.matrix(),
-                                        .facts = statistics_,
-                                        .b = solved.b,
-                                        .x = solved.x,
-                                        .solve = correct,
-                                        .is_cg = method == RungMethod::cg,
-                                        .is_direct = rung.plan.precond == RungPrecond::direct,
-                                        .memory_limit_bytes = options_.memory_limit_bytes,
-                                        .may_screen = may_screen};
-    rung.error = detail::judge_error<T>(judged, limits, options_.gate, report).estimate;
+    const detail::EndedSolve<T> ended{.A = solved.A,
+                                      .M = solved.M,
+                                      .matrix = solved.A.matrix(),
+                                      .facts = statistics_,
+                                      .b = solved.b,
+                                      .x = solved.x,
+                                      .solve = correct,
+                                      .is_cg = method == RungMethod::cg,
+                                      .is_direct = rung.plan.precond == RungPrecond::direct,
+                                      .memory_limit_bytes = options_.memory_limit_bytes,
+                                      .may_screen = may_screen};
+    const detail::ErrorAssessment assessed = detail::assess_error<T>(ended, limits, options_.gate, report);
+    rung.error = assessed.estimate;
     progress_.add_iterations(rung.error->iterations);
-    if (rung.error->corrections > 0) {
-      Array<T> r(a_.rows(), Init::none, solved.A.device());
-      report.true_residual = detail::residual_norm<T>(solved.A, solved.b, solved.x, r.span()).value();
-    }
+    if (rung.error->corrections > 0) report.true_residual = assessed.true_residual;
     return rung.error->is_known() ? rung.error->relative_error : infinity;
   }
 

@@ -1,5 +1,5 @@
 /// Claims beside solutions of systems drawn by seeds that were not used to choose a threshold, and of scaled ones.
-#include "compare/trust_runs.hpp"
+#include "compare/claim_runs.hpp"
 
 #include "tessera/ladder.hpp"
 #include "tessera/spmv.hpp"
@@ -19,8 +19,8 @@ constexpr std::uint64_t first_seed = 5001;
 TEST(ErrorClaims, NoErrorOfHardSystemsGoesUnsaid) {
   std::size_t warned = 0;
   std::size_t solved = 0;
-  for (const TrustSystem& system : hard_systems(4, first_seed)) {
-    for (const TrustOutcome& outcome : solve_every_way(system)) {
+  for (const KnownSystem& system : hard_systems(4, first_seed)) {
+    for (const ClaimOutcome& outcome : solve_every_way(system)) {
       ++solved;
       if (outcome.warned) ++warned;
       EXPECT_FALSE(outcome.is_silent()) << outcome.way << ", " << outcome.system << ": " << outcome.claim << " by "
@@ -33,8 +33,8 @@ TEST(ErrorClaims, NoErrorOfHardSystemsGoesUnsaid) {
 
 TEST(ErrorClaims, OrdinarySystemsAreClaimedClosely) {
   std::vector<double> ratios;
-  for (const TrustSystem& system : ordinary_systems(3, first_seed)) {
-    for (const TrustOutcome& outcome : solve_every_way(system)) {
+  for (const KnownSystem& system : ordinary_systems(3, first_seed)) {
+    for (const ClaimOutcome& outcome : solve_every_way(system)) {
       EXPECT_FALSE(outcome.is_silent()) << outcome.way << ", " << outcome.system;
       EXPECT_FALSE(outcome.is_needless()) << outcome.way << ", " << outcome.system;
       if (!outcome.warned) ratios.push_back(outcome.claimed / std::max(outcome.error, 1e-15));
@@ -48,8 +48,9 @@ TEST(ErrorClaims, OrdinarySystemsAreClaimedClosely) {
 
 /// b and x of 2^-600 and 2^600: statuses, claims and residuals are those of the plain system, in its units.
 TEST(ErrorClaims, ScaleDoesNotMatter) {
-  for (const TrustClass kind : {TrustClass::singular, TrustClass::scaled, TrustClass::diffusion, TrustClass::shift}) {
-    const TrustSystem system = trust_system(kind, first_seed);
+  for (const SystemClass kind :
+       {SystemClass::singular, SystemClass::scaled, SystemClass::diffusion, SystemClass::shift}) {
+    const KnownSystem system = known_system(kind, first_seed);
     const SpmvPlan<double> A(Csr<double>::copy_of(system.matrix.view()));
     const MatrixStatistics facts = statistics(system.matrix.view());
     for (const ErrorGate gate : {ErrorGate::off, ErrorGate::warn, ErrorGate::repair}) {

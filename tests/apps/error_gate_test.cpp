@@ -1,7 +1,7 @@
 /// The screen and the gate that look at the error of a solution, and the limits of methods that go with them.
 
 #include "support/error_gate.hpp"
-#include "solvers/error_claim.hpp"
+#include "solvers/ladder/error_claim.hpp"
 #include "support/factor_precond.hpp"
 #include "support/system.hpp"
 

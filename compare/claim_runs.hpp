@@ -1,8 +1,8 @@
 /// \file
-/// Solves of trust_systems.hpp by methods and preconditioners, with the claims beside them and the errors.
+/// Solves of known_systems.hpp by methods and preconditioners, with the claims beside them and the errors.
 #pragma once
 
-#include "compare/trust_systems.hpp"
+#include "compare/known_systems.hpp"
 
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tessera::compare {
 
-struct TrustOutcome {
+struct ClaimOutcome {
   std::string system;
   std::string way;  ///< "auto", "cg jacobi"
   std::string claim;
@@ -29,6 +29,6 @@ struct TrustOutcome {
 };
 
 /// The ladder, and the methods and preconditioners that fit. \returns those that converged
-[[nodiscard]] std::vector<TrustOutcome> solve_every_way(const TrustSystem& system);
+[[nodiscard]] std::vector<ClaimOutcome> solve_every_way(const KnownSystem& system);
 
 }  // namespace tessera::compare

@@ -12,7 +12,7 @@
 
 namespace tessera::compare {
 
-enum class TrustClass : std::uint8_t {
+enum class SystemClass : std::uint8_t {
   // hard
   singular,   ///< symmetric positive definite on paper, singular to rounding: Hilbert, Cauchy, Gaussian kernels, Gram
   penalty,    ///< diffusion with penalties of 1e4 to 1e13 on its boundary, and with boundary rows of another scale
@@ -29,10 +29,10 @@ enum class TrustClass : std::uint8_t {
   elastic,
 };
 
-[[nodiscard]] std::string_view to_string(TrustClass kind);
+[[nodiscard]] std::string_view to_string(SystemClass kind);
 
-struct TrustSystem {
-  TrustClass kind = TrustClass::diffusion;
+struct KnownSystem {
+  SystemClass kind = SystemClass::diffusion;
   std::uint64_t seed = 0;
   std::string name;  ///< "shift/17: grid 12 x 31, 1e-9"
   Csr<double> matrix;
@@ -43,10 +43,10 @@ struct TrustSystem {
 };
 
 /// \param kind seed draws everything: its structure, its size and its values
-[[nodiscard]] TrustSystem trust_system(TrustClass kind, std::uint64_t seed);
+[[nodiscard]] KnownSystem known_system(SystemClass kind, std::uint64_t seed);
 
 /// Systems of the six hard classes, or of the six ordinary ones, `per_class` each.
-[[nodiscard]] std::vector<TrustSystem> hard_systems(std::uint64_t per_class, std::uint64_t first_seed = 1);
-[[nodiscard]] std::vector<TrustSystem> ordinary_systems(std::uint64_t per_class, std::uint64_t first_seed = 1);
+[[nodiscard]] std::vector<KnownSystem> hard_systems(std::uint64_t per_class, std::uint64_t first_seed = 1);
+[[nodiscard]] std::vector<KnownSystem> ordinary_systems(std::uint64_t per_class, std::uint64_t first_seed = 1);
 
 }  // namespace tessera::compare

@@ -1,5 +1,5 @@
 // Solves that try the claims beside a solution.
-#include "compare/trust_runs.hpp"
+#include "compare/claim_runs.hpp"
 
 #include "core/stopwatch.hpp"
 #include "support/error_gate.hpp"
@@ -22,14 +22,14 @@ using support::Method;
 
 constexpr double floor_of_claims = 1e-15;
 
-struct Way {
+struct SolverCombination {
   std::string name;
   Method method = Method::automatic;
   support::PrecondRequest precond;
 };
 
-[[nodiscard]] std::vector<Way> ways_of(const TrustSystem& system) {
-  std::vector<Way> ways{{"auto", Method::automatic, {}}};
+[[nodiscard]] std::vector<SolverCombination> ways_of(const KnownSystem& system) {
+  std::vector<SolverCombination> ways{{"auto", Method::automatic, {}}};
   const auto add = [&](std::string name, Method method, support::Precond precond, FactorKind kind = FactorKind::ilu0) {
     support::PrecondRequest request;
     request.precond = precond;
@@ -54,7 +54,7 @@ struct Way {
   return ways;
 }
 
-[[nodiscard]] double error_of(const std::vector<double>& x, const TrustSystem& system) {
+[[nodiscard]] double error_of(const std::vector<double>& x, const KnownSystem& system) {
   double error = 0.0;
   double size = 0.0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -65,7 +65,7 @@ struct Way {
 }
 
 /// Nothing where the solve does not end as converged.
-[[nodiscard]] std::optional<TrustOutcome> run(const TrustSystem& system, const Way& way) {
+[[nodiscard]] std::optional<ClaimOutcome> run(const KnownSystem& system, const SolverCombination& way) {
   constexpr double large = 1e-3;
   const SpmvPlan<double> A(Csr<double>::copy_of(system.matrix.view()),
                            {.algorithm = SpmvAlgorithm::csr, .device = Device{}});
@@ -75,7 +75,7 @@ struct Way {
   options.max_iterations = 3000;
   options.time_limit_seconds = 10.0;
   const Stopwatch watch;
-  TrustOutcome outcome;
+  ClaimOutcome outcome;
   outcome.system = system.name;
   outcome.way = way.name;
   std::optional<ErrorEstimate> estimate;
@@ -114,19 +114,19 @@ struct Way {
 
 }  // namespace
 
-bool TrustOutcome::is_silent() const {
+bool ClaimOutcome::is_silent() const {
   constexpr double allowance = 10.0;
   return !warned && error > allowance * std::max(claimed, floor_of_claims);
 }
 
-bool TrustOutcome::is_needless() const {
+bool ClaimOutcome::is_needless() const {
   constexpr double good = 1e-6;
   return warned && error <= good;
 }
 
-std::vector<TrustOutcome> solve_every_way(const TrustSystem& system) {
-  std::vector<TrustOutcome> outcomes;
-  for (const Way& way : ways_of(system)) {
+std::vector<ClaimOutcome> solve_every_way(const KnownSystem& system) {
+  std::vector<ClaimOutcome> outcomes;
+  for (const SolverCombination& way : ways_of(system)) {
     if (auto outcome = run(system, way)) outcomes.push_back(std::move(*outcome));
   }
   return outcomes;

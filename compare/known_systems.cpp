@@ -1,5 +1,5 @@
 // Systems that try the claims beside a solution.
-#include "compare/trust_systems.hpp"
+#include "compare/known_systems.hpp"
 
 #include "tessera/generators.hpp"
 
@@ -17,14 +17,14 @@ namespace tessera::compare {
 
 namespace {
 
-constexpr std::array hard_classes{TrustClass::singular, TrustClass::penalty,   TrustClass::scaled,
-                                  TrustClass::shift,    TrustClass::nonnormal, TrustClass::damaged};
-constexpr std::array ordinary_classes{TrustClass::diffusion,  TrustClass::convection, TrustClass::dominant,
-                                      TrustClass::random_spd, TrustClass::indefinite, TrustClass::elastic};
+constexpr std::array hard_classes{SystemClass::singular, SystemClass::penalty,   SystemClass::scaled,
+                                  SystemClass::shift,    SystemClass::nonnormal, SystemClass::damaged};
+constexpr std::array ordinary_classes{SystemClass::diffusion,  SystemClass::convection, SystemClass::dominant,
+                                      SystemClass::random_spd, SystemClass::indefinite, SystemClass::elastic};
 
-class Draw {
+class RandomNumbers {
  public:
-  explicit Draw(std::uint64_t seed) : engine_(seed) {}
+  explicit RandomNumbers(std::uint64_t seed) : engine_(seed) {}
   [[nodiscard]] double uniform(double low, double high) { return low + (high - low) * unit(); }
   /// 10 to a power that is uniform.
   [[nodiscard]] double decades(double low, double high) { return std::pow(10.0, uniform(low, high)); }
@@ -38,10 +38,10 @@ class Draw {
 };
 
 /// A matrix that is put together entry by entry.
-class Sum {
+class MatrixAssembly {
  public:
-  explicit Sum(std::int64_t n) : rows_(static_cast<std::size_t>(n)) {}
-  explicit Sum(const Csr<double>& matrix) : Sum(matrix.rows()) {
+  explicit MatrixAssembly(std::int64_t n) : rows_(static_cast<std::size_t>(n)) {}
+  explicit MatrixAssembly(const Csr<double>& matrix) : MatrixAssembly(matrix.rows()) {
     const CsrView<double> view = matrix.view();
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       for (offset_t k = view.row_offsets[i]; k < view.row_offsets[i + 1]; ++k) {
@@ -90,7 +90,7 @@ class Sum {
   std::vector<std::map<index_t, double>> rows_;
 };
 
-struct Drawn {
+struct DrawnMatrix {
   Csr<double> matrix;
   std::string what;
   bool symmetric = true;
@@ -99,8 +99,8 @@ struct Drawn {
 
 /// Grid of edges with weights from `weight`; boundary edges to zero where `grounded`.
 template <class Weight>
-Sum grid(std::int64_t nx, std::int64_t ny, bool grounded, const Weight& weight) {
-  Sum sum(nx * ny);
+MatrixAssembly grid(std::int64_t nx, std::int64_t ny, bool grounded, const Weight& weight) {
+  MatrixAssembly sum(nx * ny);
   for (std::int64_t y = 0; y < ny; ++y) {
     for (std::int64_t x = 0; x < nx; ++x) {
       const std::int64_t i = x + nx * y;
@@ -114,12 +114,12 @@ Sum grid(std::int64_t nx, std::int64_t ny, bool grounded, const Weight& weight) 
   return sum;
 }
 
-Drawn singular(Draw& draw) {
+DrawnMatrix singular(RandomNumbers& draw) {
   const std::int64_t kind = draw.integer(0, 3);
   if (kind == 0) {
     const std::int64_t n = draw.integer(6, 60);
     const double shift = draw.uniform(0.5, 3.0);
-    Sum sum(n);
+    MatrixAssembly sum(n);
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < n; ++j) sum.add(i, j, 1.0 / (static_cast<double>(i + j) + shift));
     }
@@ -130,7 +130,7 @@ Drawn singular(Draw& draw) {
     const double width = draw.uniform(0.05, 0.6);
     std::vector<std::pair<double, double>> points;
     for (std::int64_t i = 0; i < n; ++i) points.emplace_back(draw.uniform(0, 1), draw.uniform(0, 1));
-    Sum sum(n);
+    MatrixAssembly sum(n);
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
         const auto [xi, yi] = points[static_cast<std::size_t>(i)];
@@ -142,7 +142,7 @@ Drawn singular(Draw& draw) {
   }
   if (kind == 2) {
     const std::int64_t n = draw.integer(6, 24);
-    Sum sum(n);
+    MatrixAssembly sum(n);
     std::vector<double> at;
     for (int i = 0; i < 80; ++i) at.push_back(draw.uniform(-1, 1));
     for (std::int64_t i = 0; i < n; ++i) {
@@ -155,7 +155,7 @@ Drawn singular(Draw& draw) {
     return {sum.matrix(), fmt::format("Gram matrix of {} monomials", n)};
   }
   const std::int64_t n = draw.integer(10, 60);
-  Sum sum(n);
+  MatrixAssembly sum(n);
   std::vector<double> nodes;
   for (std::int64_t i = 0; i < n; ++i) nodes.push_back(draw.uniform(0.1, 10.0));
   for (std::int64_t i = 0; i < n; ++i) {
@@ -166,11 +166,11 @@ Drawn singular(Draw& draw) {
   return {sum.matrix(), fmt::format("Cauchy of {}", n)};
 }
 
-Drawn penalty(Draw& draw) {
+DrawnMatrix penalty(RandomNumbers& draw) {
   const std::int64_t nx = draw.integer(5, 40);
   const std::int64_t ny = draw.integer(5, 40);
   const double size = draw.decades(4, 13);
-  Sum sum = grid(nx, ny, false, [&] { return draw.uniform(0.5, 2.0); });
+  MatrixAssembly sum = grid(nx, ny, false, [&] { return draw.uniform(0.5, 2.0); });
   const bool rows_only = draw.integer(0, 2) == 0;
   for (std::int64_t i = 0; i < nx * ny; ++i) {
     const std::int64_t x = i % nx;
@@ -187,13 +187,13 @@ Drawn penalty(Draw& draw) {
           !rows_only, !rows_only};
 }
 
-Drawn scaled(Draw& draw) {
+DrawnMatrix scaled(RandomNumbers& draw) {
   const std::int64_t kind = draw.integer(0, 4);
   const double range = draw.uniform(2.0, 6.0);
   const std::int64_t nx = draw.integer(5, 35);
   const std::int64_t ny = draw.integer(5, 35);
   const bool symmetric = kind == 0 || kind == 1;
-  Sum sum = grid(nx, ny, true, [&] { return draw.uniform(0.5, 2.0); });
+  MatrixAssembly sum = grid(nx, ny, true, [&] { return draw.uniform(0.5, 2.0); });
   const std::int64_t n = sum.size();
   if (!symmetric) {
     for (std::int64_t i = 0; i + 1 < n; ++i) sum.add(i, i + 1, draw.uniform(0.0, 0.5));
@@ -212,8 +212,8 @@ Drawn scaled(Draw& draw) {
 }
 
 /// Laplacian of a random graph with power-law weights of its vertices, components joined.
-Sum power_law_graph(Draw& draw, std::int64_t n) {
-  Sum sum(n);
+MatrixAssembly power_law_graph(RandomNumbers& draw, std::int64_t n) {
+  MatrixAssembly sum(n);
   for (std::int64_t i = 1; i < n; ++i) {
     const auto to = static_cast<std::int64_t>(static_cast<double>(i) * std::pow(draw.uniform(0, 1), 2.5));
     sum.connect(i, std::min(to, i - 1), 1.0);
@@ -223,19 +223,19 @@ Sum power_law_graph(Draw& draw, std::int64_t n) {
   return sum;
 }
 
-Drawn shift(Draw& draw) {
+DrawnMatrix shift(RandomNumbers& draw) {
   const std::int64_t kind = draw.integer(0, 3);
   const double gap = draw.decades(-12, -3);
   if (kind == 0) {
     const std::int64_t n = draw.integer(50, 1500);
-    Sum sum = power_law_graph(draw, n);
+    MatrixAssembly sum = power_law_graph(draw, n);
     for (std::int64_t i = 0; i < n; ++i) sum.add(i, i, gap);
     return {sum.matrix(), fmt::format("graph of {}, {:.0e}", n, gap)};
   }
   if (kind == 1) {
     const std::int64_t nx = draw.integer(6, 40);
     const std::int64_t ny = draw.integer(6, 40);
-    Sum sum = grid(nx, ny, false, [&] { return draw.uniform(0.5, 2.0); });
+    MatrixAssembly sum = grid(nx, ny, false, [&] { return draw.uniform(0.5, 2.0); });
     for (std::int64_t i = 0; i < nx * ny; ++i) sum.add(i, i, gap);
     return {sum.matrix(), fmt::format("Neumann grid {} x {}, {:.0e}", nx, ny, gap)};
   }
@@ -248,19 +248,19 @@ Drawn shift(Draw& draw) {
     const double s = std::sin(std::numbers::pi * static_cast<double>(k) / (2.0 * static_cast<double>(m + 1)));
     return 4.0 * s * s;
   };
-  Sum sum = grid(nx, ny, true, [] { return 1.0; });
+  MatrixAssembly sum = grid(nx, ny, true, [] { return 1.0; });
   const double lambda = eigenvalue(p, nx) + eigenvalue(q, ny);
   const double sign = inner && draw.integer(0, 1) == 0 ? -1.0 : 1.0;
   for (std::int64_t i = 0; i < nx * ny; ++i) sum.add(i, i, -lambda + sign * gap);
   return {sum.matrix(), fmt::format("grid {} x {} at mode ({}, {}), {:.0e}", nx, ny, p, q, sign * gap), true, !inner};
 }
 
-Drawn nonnormal(Draw& draw) {
+DrawnMatrix nonnormal(RandomNumbers& draw) {
   const std::int64_t kind = draw.integer(0, 3);
   const std::int64_t n = draw.integer(20, 400);
   if (kind == 0) {
     const std::int64_t k = draw.integer(1, 5);
-    Sum sum(n);
+    MatrixAssembly sum(n);
     for (std::int64_t i = 0; i < n; ++i) {
       if (i > 0) sum.add(i, i - 1, -1.0);
       for (std::int64_t j = i; j <= std::min(n - 1, i + k); ++j) sum.add(i, j, 1.0);
@@ -270,7 +270,7 @@ Drawn nonnormal(Draw& draw) {
   if (kind == 1) {
     const std::int64_t m = draw.integer(10, 100);
     const double theta = draw.uniform(0.6, 1.5);
-    Sum sum(m);
+    MatrixAssembly sum(m);
     for (std::int64_t i = 0; i < m; ++i) {
       const double s = std::pow(std::sin(theta), static_cast<double>(i));
       sum.add(i, i, s);
@@ -280,7 +280,7 @@ Drawn nonnormal(Draw& draw) {
   }
   if (kind == 2) {
     const double off = draw.uniform(0.9, 2.5);
-    Sum sum(n);
+    MatrixAssembly sum(n);
     for (std::int64_t i = 0; i < n; ++i) {
       sum.add(i, i, 1.0);
       if (i + 1 < n) sum.add(i, i + 1, -off);
@@ -291,7 +291,7 @@ Drawn nonnormal(Draw& draw) {
   const std::int64_t nx = draw.integer(6, 40);
   const std::int64_t ny = draw.integer(6, 40);
   const double peclet = draw.decades(0, 3);
-  Sum sum = grid(nx, ny, true, [] { return 1.0; });
+  MatrixAssembly sum = grid(nx, ny, true, [] { return 1.0; });
   for (std::int64_t i = 0; i < nx * ny; ++i) {
     if (i % nx + 1 < nx) sum.add(i, i + 1, peclet);
     if (i % nx > 0) sum.add(i, i - 1, -peclet);
@@ -299,21 +299,21 @@ Drawn nonnormal(Draw& draw) {
   return {sum.matrix(), fmt::format("central convection {:.0f} on {} x {}", peclet, nx, ny), false, false};
 }
 
-Drawn damaged(Draw& draw) {
+DrawnMatrix damaged(RandomNumbers& draw) {
   const std::int64_t nx = draw.integer(6, 40);
   const std::int64_t ny = draw.integer(6, 40);
   const std::int64_t kind = draw.integer(0, 2);
   if (kind == 0) {
     const double size = draw.decades(-10, 10);
     const double share = draw.uniform(0.01, 0.2);
-    Sum sum = grid(nx, ny, true, [&] { return draw.uniform(0, 1) < share ? size : draw.uniform(0.5, 2.0); });
+    MatrixAssembly sum = grid(nx, ny, true, [&] { return draw.uniform(0, 1) < share ? size : draw.uniform(0.5, 2.0); });
     return {sum.matrix(), fmt::format("{:.0f} % of {} x {} with {:.0e}", 100 * share, nx, ny, size)};
   }
   if (kind == 1) {
     // A block that is held by weak links alone.
     const double link = draw.decades(-10, -4);
     const std::int64_t left = draw.integer(1, nx - 2);
-    Sum sum(nx * ny);
+    MatrixAssembly sum(nx * ny);
     for (std::int64_t i = 0; i < nx * ny; ++i) {
       const std::int64_t x = i % nx;
       if (x + 1 < nx) sum.connect(i, i + 1, x == left ? link : draw.uniform(0.5, 2.0));
@@ -325,7 +325,7 @@ Drawn damaged(Draw& draw) {
   // Springs in series, some of which have lost their stiffness or are of negative one.
   const std::int64_t n = draw.integer(30, 1000);
   const double lost = draw.decades(-9, -3) * (draw.integer(0, 2) == 0 ? -1.0 : 1.0);
-  Sum sum(n);
+  MatrixAssembly sum(n);
   sum.add(0, 0, 1.0);
   sum.add(n - 1, n - 1, 1.0);
   for (std::int64_t i = 0; i + 1 < n; ++i) {
@@ -335,7 +335,7 @@ Drawn damaged(Draw& draw) {
   return {sum.matrix(), fmt::format("springs of {}, {:.0e} lost", n, lost), true, lost > 0.0};
 }
 
-Drawn diffusion(Draw& draw) {
+DrawnMatrix diffusion(RandomNumbers& draw) {
   const std::int64_t kind = draw.integer(0, 2);
   const double spread = draw.uniform(0.0, 1.0);
   if (kind == 0) {
@@ -344,17 +344,17 @@ Drawn diffusion(Draw& draw) {
   }
   const std::int64_t nx = draw.integer(10, 120);
   const std::int64_t ny = draw.integer(10, 120);
-  Sum sum = grid(nx, ny, true, [&] { return draw.decades(-spread, spread); });
+  MatrixAssembly sum = grid(nx, ny, true, [&] { return draw.decades(-spread, spread); });
   const double mass = kind == 1 ? 0.0 : draw.decades(-4, 0);
   for (std::int64_t i = 0; i < nx * ny; ++i) sum.add(i, i, mass);
   return {sum.matrix(), fmt::format("diffusion of 1e±{:.1f} on {} x {}, mass {:.0e}", spread, nx, ny, mass)};
 }
 
-Drawn convection(Draw& draw) {
+DrawnMatrix convection(RandomNumbers& draw) {
   const std::int64_t nx = draw.integer(10, 100);
   const std::int64_t ny = draw.integer(10, 100);
   const double wind = draw.decades(-2, 1);
-  Sum sum = grid(nx, ny, true, [&] { return draw.uniform(0.5, 2.0); });
+  MatrixAssembly sum = grid(nx, ny, true, [&] { return draw.uniform(0.5, 2.0); });
   for (std::int64_t i = 0; i < nx * ny; ++i) {
     sum.add(i, i, wind);
     if (i % nx > 0) sum.add(i, i - 1, -wind);
@@ -362,12 +362,12 @@ Drawn convection(Draw& draw) {
   return {sum.matrix(), fmt::format("upwind convection {:.2g} on {} x {}", wind, nx, ny), false, false};
 }
 
-Drawn dominant(Draw& draw) {
+DrawnMatrix dominant(RandomNumbers& draw) {
   const std::int64_t n = draw.integer(100, 6000);
   const std::int64_t per_row = draw.integer(3, 10);
   const double slack = draw.decades(-3, 0);
   const bool symmetric = draw.integer(0, 1) == 0;
-  Sum sum(n);
+  MatrixAssembly sum(n);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t k = 0; k < per_row; ++k) {
       const std::int64_t j = draw.integer(0, n - 1);
@@ -386,11 +386,11 @@ Drawn dominant(Draw& draw) {
 }
 
 /// B Bᵀ + δ I of a sparse random B.
-Drawn random_spd(Draw& draw) {
+DrawnMatrix random_spd(RandomNumbers& draw) {
   const std::int64_t n = draw.integer(60, 2500);
   const std::int64_t per_column = draw.integer(2, 4);
   const double delta = draw.decades(-5, -1);
-  Sum sum(n);
+  MatrixAssembly sum(n);
   for (std::int64_t column = 0; column < n + n / 2; ++column) {
     std::vector<std::pair<std::int64_t, double>> entries;
     for (std::int64_t k = 0; k < per_column; ++k) {
@@ -405,46 +405,46 @@ Drawn random_spd(Draw& draw) {
   return {sum.matrix(), fmt::format("B Bt + {:.0e} of {}", delta, n)};
 }
 
-Drawn indefinite(Draw& draw) {
+DrawnMatrix indefinite(RandomNumbers& draw) {
   const std::int64_t nx = draw.integer(8, 60);
   const std::int64_t ny = draw.integer(8, 60);
   const double shift = draw.uniform(0.02, 0.6);
-  Sum sum = grid(nx, ny, true, [&] { return draw.uniform(0.8, 1.25); });
+  MatrixAssembly sum = grid(nx, ny, true, [&] { return draw.uniform(0.8, 1.25); });
   for (std::int64_t i = 0; i < nx * ny; ++i) sum.add(i, i, -shift);
   return {sum.matrix(), fmt::format("grid {} x {} less {:.2f}", nx, ny, shift), true, false};
 }
 
-Drawn elastic(Draw& draw) {
+DrawnMatrix elastic(RandomNumbers& draw) {
   const std::int64_t side = draw.integer(3, 9);
   const double nu = draw.uniform(0.1, 0.45);
   return {elasticity3d<double>(side, nu), fmt::format("elasticity, side {}, nu {:.2f}", side, nu)};
 }
 
-Drawn drawn(TrustClass kind, Draw& draw) {
+DrawnMatrix drawn(SystemClass kind, RandomNumbers& draw) {
   switch (kind) {
-    case TrustClass::singular:
+    case SystemClass::singular:
       return singular(draw);
-    case TrustClass::penalty:
+    case SystemClass::penalty:
       return penalty(draw);
-    case TrustClass::scaled:
+    case SystemClass::scaled:
       return scaled(draw);
-    case TrustClass::shift:
+    case SystemClass::shift:
       return shift(draw);
-    case TrustClass::nonnormal:
+    case SystemClass::nonnormal:
       return nonnormal(draw);
-    case TrustClass::damaged:
+    case SystemClass::damaged:
       return damaged(draw);
-    case TrustClass::diffusion:
+    case SystemClass::diffusion:
       return diffusion(draw);
-    case TrustClass::convection:
+    case SystemClass::convection:
       return convection(draw);
-    case TrustClass::dominant:
+    case SystemClass::dominant:
       return dominant(draw);
-    case TrustClass::random_spd:
+    case SystemClass::random_spd:
       return random_spd(draw);
-    case TrustClass::indefinite:
+    case SystemClass::indefinite:
       return indefinite(draw);
-    case TrustClass::elastic:
+    case SystemClass::elastic:
       break;
   }
   return elastic(draw);
@@ -464,12 +464,12 @@ std::vector<double> product(const CsrView<double>& a, const std::vector<double>&
 }
 
 template <std::size_t count>
-std::vector<TrustSystem> systems_of(const std::array<TrustClass, count>& classes, std::uint64_t per_class,
+std::vector<KnownSystem> systems_of(const std::array<SystemClass, count>& classes, std::uint64_t per_class,
                                     std::uint64_t first_seed) {
-  std::vector<TrustSystem> systems;
-  for (const TrustClass kind : classes) {
+  std::vector<KnownSystem> systems;
+  for (const SystemClass kind : classes) {
     for (std::uint64_t seed = first_seed; seed < first_seed + per_class; ++seed) {
-      systems.push_back(trust_system(kind, seed));
+      systems.push_back(known_system(kind, seed));
     }
   }
   return systems;
@@ -477,16 +477,16 @@ std::vector<TrustSystem> systems_of(const std::array<TrustClass, count>& classes
 
 }  // namespace
 
-std::string_view to_string(TrustClass kind) {
+std::string_view to_string(SystemClass kind) {
   constexpr std::array names{"singular",  "penalty",    "scaled",   "shift",      "nonnormal",  "damaged",
                              "diffusion", "convection", "dominant", "random_spd", "indefinite", "elastic"};
   return names.at(static_cast<std::size_t>(kind));
 }
 
-TrustSystem trust_system(TrustClass kind, std::uint64_t seed) {
-  Draw draw(1000 * (static_cast<std::uint64_t>(kind) + 1) + seed);
-  Drawn result = drawn(kind, draw);
-  TrustSystem system;
+KnownSystem known_system(SystemClass kind, std::uint64_t seed) {
+  RandomNumbers draw(1000 * (static_cast<std::uint64_t>(kind) + 1) + seed);
+  DrawnMatrix result = drawn(kind, draw);
+  KnownSystem system;
   system.kind = kind;
   system.seed = seed;
   system.name = fmt::format("{}/{}: {}", to_string(kind), seed, result.what);
@@ -498,11 +498,11 @@ TrustSystem trust_system(TrustClass kind, std::uint64_t seed) {
   return system;
 }
 
-std::vector<TrustSystem> hard_systems(std::uint64_t per_class, std::uint64_t first_seed) {
+std::vector<KnownSystem> hard_systems(std::uint64_t per_class, std::uint64_t first_seed) {
   return systems_of(hard_classes, per_class, first_seed);
 }
 
-std::vector<TrustSystem> ordinary_systems(std::uint64_t per_class, std::uint64_t first_seed) {
+std::vector<KnownSystem> ordinary_systems(std::uint64_t per_class, std::uint64_t first_seed) {
   return systems_of(ordinary_classes, per_class, first_seed);
 }
 

@@ -1,11 +1,13 @@
 /// Claims of the forward error: Varah's bound, a screen with a probe by noise, corrections by direct factors.
-#include "solvers/error_claim.hpp"
+#include "solvers/ladder/error_claim.hpp"
 
 #include "core/borrowed_csr.hpp"
 #include "core/device/matrix_place.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/accuracy.hpp"
+#include "solvers/centrality.hpp"
 #include "solvers/fused/vector_ops.hpp"
+#include "solvers/ladder/costs.hpp"
 #include "solvers/residual_norm.hpp"
 #include "tessera/array.hpp"
 #include "tessera/direct.hpp"
@@ -19,7 +21,6 @@
 #include <new>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace tessera::detail {
 
@@ -42,34 +43,30 @@ constexpr std::int64_t least_probe = 10;
 /// A solve for d has to end with such a rowwise backward error.
 constexpr double rowwise_of_correction = 0.3;
 
-/// A model of the solve, in milliseconds of one core: decisions repeat.
+/// The solve with Jacobi on one core, by the model of the ladder: decisions repeat.
 template <class T>
-[[nodiscard]] double model_ms(const JudgedSolve<T>& solved, std::int64_t iterations) {
-  constexpr double per_entry = 4e-7;
-  constexpr double per_row = 2e-6;
-  const double products = solved.is_cg ? 1.0 : 2.0;
-  return static_cast<double>(iterations) * products *
-         (per_entry * static_cast<double>(solved.matrix.nnz()) + per_row * static_cast<double>(solved.matrix.rows));
+[[nodiscard]] double model_ms(const EndedSolve<T>& solved, std::int64_t iterations) {
+  LadderFacts facts;
+  facts.rows = solved.matrix.rows;
+  facts.nnz = solved.matrix.nnz();
+  const RungMethod method = solved.is_cg ? RungMethod::cg : RungMethod::bicgstab;
+  return static_cast<double>(iterations) * iteration_ms(facts, method, Device{});
 }
 
-/// Direct factors of at most cheap_ms.
-constexpr double ms_per_flop = 2e-7;
-constexpr double ms_per_factor_entry = 3e-5;
-constexpr DirectLimits cheap_factors{.flops = cheap_ms / ms_per_flop, .factor_nnz = cheap_ms / ms_per_factor_entry};
 /// L and U hardly ever have fewer entries than so many times those of A.
 constexpr double least_fill = 2.0;
 
 /// Direct factors on the host that solve for corrections of a system on any device.
 template <class T>
-class CorrectingFactors {
+class RefinementFactors {
  public:
   /// Nothing where they are not cheap, or cannot be had. \param is_singular becomes true where that is why
-  [[nodiscard]] static std::unique_ptr<CorrectingFactors> try_make(const JudgedSolve<T>& solved, bool& is_singular) {
+  [[nodiscard]] static std::unique_ptr<RefinementFactors> try_make(const EndedSolve<T>& solved, bool& is_singular) {
     const std::uint64_t bytes = correcting_factors_bytes(solved.matrix.rows, solved.matrix.nnz());
     const bool fits = solved.memory_limit_bytes == 0 || bytes <= solved.memory_limit_bytes;
     if (bytes == 0 || !fits) return nullptr;
     try {
-      return std::unique_ptr<CorrectingFactors>(new CorrectingFactors(solved));
+      return std::unique_ptr<RefinementFactors>(new RefinementFactors(solved));
     } catch (const SingularMatrix&) {
       is_singular = true;
       return nullptr;
@@ -94,7 +91,7 @@ class CorrectingFactors {
   }
 
  private:
-  explicit CorrectingFactors(const JudgedSolve<T>& solved)
+  explicit RefinementFactors(const EndedSolve<T>& solved)
       : device_(solved.A.device()),
         plan_(on_host(solved.matrix, device_), {.algorithm = SpmvAlgorithm::csr, .device = Device{}}),
         factors_(plan_.matrix(), {.prediction = predict_direct(plan_.matrix(), DirectMethod::automatic, cheap_factors),
@@ -111,11 +108,11 @@ class CorrectingFactors {
   DirectFactors<T> factors_;
 };
 
-/// One call of judge_error().
+/// One call of assess_error().
 template <class T>
-class Judge {
+class AssessmentRun {
  public:
-  Judge(const JudgedSolve<T>& solved, const SolverOptions& limits, ErrorGate gate, const SolveReport& report)
+  AssessmentRun(const EndedSolve<T>& solved, const SolverOptions& limits, ErrorGate gate, const SolveReport& report)
       : solved_(solved),
         limits_(limits),
         gate_(gate),
@@ -123,23 +120,27 @@ class Judge {
         device_(solved.A.device()),
         noise_(solved.matrix.rows, Init::none, device_) {}
 
-  [[nodiscard]] Judgement run() {
-    const Stopwatch watch;
-    Judgement result;
+  [[nodiscard]] ErrorAssessment run() {
+    ErrorAssessment result;
     result.backward = look_back();
     result.estimate = claim_of(result.backward);
-    if (result.estimate.corrections > 0) result.backward = look_back();
+    if (result.estimate.corrections > 0) {
+      result.backward = look_back();
+      r_ = Array<T>(solved_.matrix.rows, Init::none, device_);
+      result.true_residual = residual_norm<T>(solved_.A, solved_.b, std::span<const T>(solved_.x), r_.span()).value();
+    }
     const bool is_proved = result.estimate.source == ErrorSource::dominance ||
                            result.estimate.source == ErrorSource::factors || result.estimate.relative_error == 0.0;
     if (!is_proved && !(result.backward.rowwise <= contradiction)) result.estimate.claim = ErrorClaim::unknown;
-    result.estimate.ms = watch.milliseconds();
+    result.estimate.iterations = iterations_;
+    result.estimate.ms = watch_.milliseconds();
     return result;
   }
 
  private:
   /// \param mean of the noise
   [[nodiscard]] BackwardError look_back(double mean = 0.5) {
-    rows_ = report_rows<T>(solved_.matrix, solved_.b, solved_.x, device_, {noise_.span(), mean});
+    rows_ = survey_rows<T>(solved_.matrix, solved_.b, solved_.x, device_, {noise_.span(), mean});
     return rows_.error;
   }
 
@@ -177,7 +178,7 @@ class Judge {
     const fused::ScaledNorm residual = residual_norm<T>(solved_.A, solved_.b, solved_.x, r_.span());
     solved_.M.apply(r_.span(), d_.span());
     const double unit = solved_.M.is_identity() ? solved_.facts.diagonal_max_abs : 1.0;
-    const ErrorSize step = error_size<T>(device_, d_.span(), solved_.x);
+    const RelativeError step = error_size<T>(device_, d_.span(), solved_.x);
     const double reduction = report_.r0_norm > 0.0 ? report_.target / report_.r0_norm : 1.0;
     const double met = std::max(cg_condition(report_.iterations, reduction), condition_of_ones());
     const double by_iterations = step.relative / unit * met;
@@ -194,25 +195,22 @@ class Judge {
     }
     const bool is_small = model_ms(solved_, report_.iterations) <= cheap_ms;
     const SolveReport probed = probe(residual, is_small);
-    const ErrorSize size = error_size<T>(device_, d_.span(), solved_.x);
+    const RelativeError size = error_size<T>(device_, d_.span(), solved_.x);
     const double found = size.relative;
     if (!size.is_finite || !(found <= cleared) || !has_moved(probed, is_small)) return std::nullopt;
-    ErrorEstimate estimate{.claim = ErrorClaim::estimated,
-                           .source = is_small ? ErrorSource::probe : ErrorSource::iterations,
-                           .relative_error = is_small ? found : std::max(found, by_iterations),
-                           .is_of_largest_entry = size.is_of_largest_entry,
-                           .iterations = probed.iterations};
-    return estimate;
+    return ErrorEstimate{.claim = ErrorClaim::estimated,
+                         .source = is_small ? ErrorSource::probe : ErrorSource::iterations,
+                         .relative_error = is_small ? found : std::max(found, by_iterations),
+                         .is_of_largest_entry = size.is_of_largest_entry};
   }
 
-  /// Of M A, at least: by the Rayleigh quotient of constants in the pencil of A and its diagonal, else by ‖M A 1‖ /
-  /// ‖1‖. Overwrites d_.
+  /// A lower bound of the condition of M A: by the Rayleigh quotient of constants in the pencil of A and its diagonal,
+  /// for other M by ‖M A 1‖ / ‖1‖. Overwrites d_.
   [[nodiscard]] double condition_of_ones() {
     if (solved_.M.is_identity() || solved_.M.diagonal()) return 1.0 / std::abs(rows_.ones_quotient);
     const double n = static_cast<double>(solved_.matrix.rows);
     Array<T> image(solved_.matrix.rows, Init::none, device_);
-    const std::vector<T> ones(static_cast<std::size_t>(solved_.matrix.rows), T{1});
-    copy_bytes(device_, d_.data(), Device{}, ones.data(), d_.bytes());
+    fill<T>(device_, d_.span(), 1.0);
     solved_.A.apply(std::as_const(d_).span(), image.span());
     solved_.M.apply(std::as_const(image).span(), d_.span());
     return std::sqrt(n) / scaled_norm_of<T>(device_, std::as_const(d_).span()).value();
@@ -223,19 +221,16 @@ class Judge {
     const fused::ScaledNorm noise = scaled_norm_of<T>(device_, std::span<const T>(noise_.span()));
     fused::axpy<T>(device_, static_cast<T>(ratio_of(residual, noise)), noise_.span(), r_.span());
     fused::clear<T>(device_, d_.span());
-    SolverOptions options = limits_;
     // A single mode has the share 1 / √n of noise.
     constexpr double share_of_mode = 0.03;
     const double n = static_cast<double>(std::max<index_t>(solved_.matrix.rows, 1));
-    options.relative_tolerance = share_of_mode / std::sqrt(n);
-    options.absolute_tolerance = 0.0;
-    options.base = ResidualBase::b;
-    options.stagnation_window = 0;
-    options.keep_history = false;
+    SolverOptions options = options_for(share_of_mode / std::sqrt(n));
     const auto shared = static_cast<std::int64_t>(probe_share * static_cast<double>(report_.iterations));
     const std::int64_t most = is_full ? 2 * report_.iterations + least_probe : std::max(least_probe, shared);
-    options.max_iterations = std::min(most, std::max<std::int64_t>(1, limits_.max_iterations));
-    return solved_.solve(r_.span(), d_.span(), options);
+    options.max_iterations = std::min(most, options.max_iterations);
+    SolveReport probed = solved_.solve(r_.span(), d_.span(), options);
+    iterations_ += probed.iterations;
+    return probed;
   }
 
   /// A small system is probed to its end. A method that never lowered the residual returns d = 0: modes of tiny
@@ -250,18 +245,45 @@ class Judge {
     return backward_error<T>(solved_.matrix, r_.span(), d_.span(), device_).rowwise <= rowwise_of_correction;
   }
 
+  /// All solves together stay within the limits of the caller.
+  [[nodiscard]] SolverOptions limits_left() const {
+    SolverOptions options = limits_;
+    options.max_iterations = std::max<std::int64_t>(1, limits_.max_iterations - iterations_);
+    options.time_limit_seconds = std::max(0.0, limits_.time_limit_seconds - watch_.seconds());
+    return options;
+  }
+
+  /// Of a solve for d.
+  [[nodiscard]] SolverOptions options_for(double tolerance) const {
+    SolverOptions options = limits_left();
+    options.relative_tolerance = tolerance;
+    options.absolute_tolerance = 0.0;
+    options.base = ResidualBase::b;
+    options.stagnation_window = 0;
+    options.keep_history = false;
+    return options;
+  }
+
+  static void raise(const RelativeError& size, ErrorEstimate& estimate) {
+    if (size.relative <= estimate.relative_error) return;
+    estimate.relative_error = size.relative;
+    estimate.is_of_largest_entry = size.is_of_largest_entry;
+  }
+
   [[nodiscard]] ErrorEstimate correct() {
-    std::unique_ptr<CorrectingFactors<T>> factors;
+    std::unique_ptr<RefinementFactors<T>> factors;
     bool is_singular = false;
-    if (!solved_.is_direct) factors = CorrectingFactors<T>::try_make(solved_, is_singular);
+    if (!solved_.is_direct) factors = RefinementFactors<T>::try_make(solved_, is_singular);
     CorrectionSolver<T> solve = solved_.solve;
     if (factors != nullptr) {
       solve = [&](std::span<const T> r, std::span<T> d, const SolverOptions& options) {
         return factors->solve(r, d, options);
       };
     }
-    ErrorEstimate estimate = estimate_error<T>(solved_.A, solve, solved_.b, solved_.x, report_.target, limits_, gate_);
-    if (is_singular) estimate.claim = ErrorClaim::unknown;
+    if (is_singular) return {};
+    ErrorEstimate estimate =
+        estimate_error<T>(solved_.A, solve, solved_.b, solved_.x, report_.target, limits_left(), gate_);
+    iterations_ += estimate.iterations;
     if (factors == nullptr && !solved_.is_direct) {
       if (estimate.is_known() && estimate.relative_error > 0.0) add_probe(estimate);
       return estimate;
@@ -277,37 +299,28 @@ class Judge {
     r_ = Array<T>(solved_.matrix.rows, Init::none, device_);
     d_ = Array<T>(solved_.matrix.rows, Init::none, device_);
     const auto probe_once = [&](bool is_full) {
-      const SolveReport probed = probe(residual_norm<T>(solved_.A, solved_.b, solved_.x, r_.span()), is_full);
-      estimate.iterations += probed.iterations;
-      return probed;
+      return probe(residual_norm<T>(solved_.A, solved_.b, solved_.x, r_.span()), is_full);
     };
     const bool is_small = model_ms(solved_, report_.iterations) <= cheap_ms;
     SolveReport probed = probe_once(is_small);
     if (!is_small && !has_moved(probed, is_small)) probed = probe_once(true);
-    const ErrorSize size = error_size<T>(device_, d_.span(), solved_.x);
+    const RelativeError size = error_size<T>(device_, d_.span(), solved_.x);
     if (!size.is_finite || !has_moved(probed, is_small)) {
       estimate.claim = ErrorClaim::unknown;
       return;
     }
     estimate.source = ErrorSource::probe;
-    if (size.relative <= estimate.relative_error) return;
-    estimate.relative_error = size.relative;
-    estimate.is_of_largest_entry = size.is_of_largest_entry;
+    raise(size, estimate);
   }
 
   /// The error that rounding b and A x leaves: A⁻¹ of noise of that size.
   void add_rounding(const CorrectionSolver<T>& solve, ErrorEstimate& estimate) {
     static_cast<void>(look_back(0.0));
     Array<T> d(solved_.matrix.rows, Init::zero, device_);
-    SolverOptions options = limits_;
     constexpr double rough = 0.1;
-    options.relative_tolerance = rough;
-    options.absolute_tolerance = 0.0;
-    options.base = ResidualBase::b;
-    options.keep_history = false;
-    options.stagnation_window = 0;
-    const SolveReport solved = solve(noise_.span(), d.span(), options);
-    ErrorSize size = error_size<T>(device_, d.span(), solved_.x);
+    const SolveReport solved = solve(noise_.span(), d.span(), options_for(rough));
+    iterations_ += solved.iterations;
+    RelativeError size = error_size<T>(device_, d.span(), solved_.x);
     if (!size.is_finite || !(solved.true_residual <= rough * solved.b_norm)) {
       estimate.claim = ErrorClaim::unknown;
       return;
@@ -315,17 +328,17 @@ class Judge {
     // Rounding b to nearest leaves errors of .29 ε |b| in the mean square, of which noise has at least twice |b|.
     constexpr double share = 0.125;
     size.relative *= share * static_cast<double>(std::numeric_limits<T>::epsilon());
-    if (size.relative <= estimate.relative_error) return;
-    estimate.relative_error = size.relative;
-    estimate.is_of_largest_entry = size.is_of_largest_entry;
+    raise(size, estimate);
   }
 
-  const JudgedSolve<T>& solved_;
+  const EndedSolve<T>& solved_;
   const SolverOptions& limits_;
   ErrorGate gate_;
   const SolveReport& report_;
+  Stopwatch watch_;
+  std::int64_t iterations_ = 0;  ///< of all solves
   Device device_;
-  PassOverRows rows_;
+  RowSurvey rows_;
   Array<T> noise_;
   Array<T> r_;
   Array<T> d_;
@@ -351,12 +364,12 @@ std::uint64_t correcting_factors_bytes(std::int64_t rows, offset_t nnz) {
 }
 
 template <class T>
-Judgement judge_error(const JudgedSolve<T>& solved, const SolverOptions& limits, ErrorGate gate,
-                      const SolveReport& report) {
-  return Judge<T>(solved, limits, gate, report).run();
+ErrorAssessment assess_error(const EndedSolve<T>& solved, const SolverOptions& limits, ErrorGate gate,
+                             const SolveReport& report) {
+  return AssessmentRun<T>(solved, limits, gate, report).run();
 }
 
-template Judgement judge_error(const JudgedSolve<float>&, const SolverOptions&, ErrorGate, const SolveReport&);
-template Judgement judge_error(const JudgedSolve<double>&, const SolverOptions&, ErrorGate, const SolveReport&);
+template ErrorAssessment assess_error(const EndedSolve<float>&, const SolverOptions&, ErrorGate, const SolveReport&);
+template ErrorAssessment assess_error(const EndedSolve<double>&, const SolverOptions&, ErrorGate, const SolveReport&);
 
 }  // namespace tessera::detail

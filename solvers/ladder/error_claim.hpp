@@ -1,6 +1,6 @@
 /// \file
-/// What is claimed of the error of a solution: a bound where rows are strictly dominant, else what M r, the iterations
-/// and a probe tell, else solves for corrections, by direct factors where these are cheap.
+/// Estimation of the forward error: Varah's bound of strictly dominant rows, else small-sample condition estimation by
+/// the method that solved the system, else iterative refinement, by direct factors where these are cheap.
 #pragma once
 
 #include "tessera/accuracy.hpp"
@@ -22,7 +22,7 @@ namespace tessera::detail {
 
 /// A solve that converged or stagnated. Vectors and matrix lie on the device of A.
 template <class T>
-struct JudgedSolve {
+struct EndedSolve {
   const FusedOperator<T>& A;
   const FusedOperator<T>& M;
   CsrView<T> matrix;  ///< A
@@ -39,9 +39,10 @@ struct JudgedSolve {
 /// Bytes that direct factors for a correction take at most; 0 where the matrix is too large for them.
 [[nodiscard]] std::uint64_t correcting_factors_bytes(std::int64_t rows, offset_t nnz);
 
-struct Judgement {
+struct ErrorAssessment {
   ErrorEstimate estimate;
-  BackwardError backward;  ///< of the x that is returned
+  double true_residual = 0.0;  ///< ‖b - A x‖₂ after corrections; 0 without
+  BackwardError backward;      ///< of the x that is returned
 };
 
 /// Claims an error of x, and under ErrorGate::repair corrects x first.
@@ -59,10 +60,12 @@ struct Judgement {
 /// \param limits of all solves together; the observer is called
 /// \throws what estimate_error() throws
 template <class T>
-[[nodiscard]] Judgement judge_error(const JudgedSolve<T>& solved, const SolverOptions& limits, ErrorGate gate,
-                                    const SolveReport& report);
+[[nodiscard]] ErrorAssessment assess_error(const EndedSolve<T>& solved, const SolverOptions& limits, ErrorGate gate,
+                                           const SolveReport& report);
 
-extern template Judgement judge_error(const JudgedSolve<float>&, const SolverOptions&, ErrorGate, const SolveReport&);
-extern template Judgement judge_error(const JudgedSolve<double>&, const SolverOptions&, ErrorGate, const SolveReport&);
+extern template ErrorAssessment assess_error(const EndedSolve<float>&, const SolverOptions&, ErrorGate,
+                                             const SolveReport&);
+extern template ErrorAssessment assess_error(const EndedSolve<double>&, const SolverOptions&, ErrorGate,
+                                             const SolveReport&);
 
 }  // namespace tessera::detail
