@@ -21,16 +21,6 @@ tessera_find(ZLIB zlib1g-dev)
 tessera_find(fmt libfmt-dev)
 find_path(XXHASH_INCLUDE_DIR xxhash.h)
 mark_as_advanced(XXHASH_INCLUDE_DIR)
-if(SKBUILD AND NOT XXHASH_INCLUDE_DIR)
-  # No package that pip could bring along has the header, but the source archive of the Python package xxhash does.
-  message(STATUS "xxHash (Debian/Ubuntu: libxxhash-dev): no header found, downloading it")
-  include(FetchContent)
-  FetchContent_Declare(xxhash
-    URL https://files.pythonhosted.org/packages/00/5e/d6e5258d69df8b4ed8c83b6664f2b47d30d2dec551a29ad72a6c69eafd31/xxhash-3.5.0.tar.gz
-    URL_HASH SHA256=84f2caddf951c9cbf8dc2e22a89d4ccf5d86391ac6418fe81e3c67d0cf60b45f)
-  FetchContent_MakeAvailable(xxhash)
-  set(XXHASH_INCLUDE_DIR "${xxhash_SOURCE_DIR}/deps/xxhash" CACHE PATH "" FORCE)
-endif()
 if(NOT XXHASH_INCLUDE_DIR)
   string(APPEND TESSERA_MISSING "\n  xxhash.h (Debian/Ubuntu: libxxhash-dev)")
 endif()

@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 
 suite=${1:?usage: scripts/clean-debian.sh SUITE [DEB] [WHEEL]}
 deb=${2:-} wheel=${3:-}
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+mirror=${DEBIAN_MIRROR:-}  # empty: that of mmdebstrap
 certificates=${CA_FILE:-/etc/ssl/certs/ca-certificates.crt}
 for file in $deb $wheel; do [ -s "$file" ] || { echo "$file is not there" >&2; exit 2; }; done
 command -v mmdebstrap >/dev/null || scripts/install-dependencies.sh mmdebstrap
@@ -30,7 +30,7 @@ inside() { chroot "$root" env -i HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninte
 apt_install() { inside "apt-get -qq update && apt-get -qq -y --no-install-recommends install $* >/dev/null"; }
 
 step "the smallest system"
-[ -d "$root/etc" ] || mmdebstrap --quiet --variant=minbase --include=ca-certificates "$suite" "$root" "$mirror"
+[ -d "$root/etc" ] || mmdebstrap --quiet --variant=minbase --include=ca-certificates "$suite" "$root" ${mirror:+"$mirror"}
 mount -t proc proc "$root/proc"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 cert_variables=()
@@ -64,7 +64,7 @@ fi
 
 [ "${TESSERA_CLEAN_SOURCES:-1}" = 1 ] || exit 0
 step "pip install . of the sources"
-apt_install g++ python3-dev
+apt_install g++ python3-dev libxxhash-dev
 mkdir -p "$root/root/tessera"
 git archive HEAD | tar -x -C "$root/root/tessera"
 inside "python3 -m venv /root/sources && cd /root/tessera && /root/sources/bin/pip install ."
