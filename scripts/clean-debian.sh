@@ -4,7 +4,7 @@
 #   scripts/clean-debian.sh SUITE [DEB] [WHEEL]    as root; SUITE: bookworm (12) or trixie (13)
 #
 # DEB is installed by apt, runs `solve`, and a project is built on it. WHEEL is installed by pip. Then `pip install .` of
-# the sources that are committed, in one command, where nothing but a compiler and Python is there: ten minutes on two cores.
+# the sources that are committed, in one command, where nothing but a compiler, Python and the header of xxHash is there: ten minutes on two cores.
 # After each, tests/python/clean_machine.py. Needs mmdebstrap, a mirror of Debian and a package index; DEBIAN_MIRROR and
 # CA_FILE name others. TESSERA_CLEAN_ROOT keeps the folder; TESSERA_CLEAN_SOURCES=0 leaves the sources out.
 set -euo pipefail
