@@ -144,7 +144,9 @@ DrawnMatrix singular(RandomNumbers& draw) {
     const std::int64_t n = draw.integer(6, 24);
     MatrixAssembly sum(n);
     std::vector<double> at;
-    for (int i = 0; i < 80; ++i) at.push_back(draw.uniform(-1, 1));
+    constexpr int points = 80;
+    at.reserve(points);
+    for (int i = 0; i < points; ++i) at.push_back(draw.uniform(-1, 1));
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
         double total = 0.0;
@@ -456,7 +458,8 @@ std::vector<double> product(const CsrView<double>& a, const std::vector<double>&
     long double total = 0.0L;
     for (offset_t k = a.row_offsets[i]; k < a.row_offsets[i + 1]; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      total += static_cast<long double>(a.values[at]) * x[static_cast<std::size_t>(a.columns[at])];
+      total +=
+          static_cast<long double>(a.values[at]) * static_cast<long double>(x[static_cast<std::size_t>(a.columns[at])]);
     }
     y[i] = static_cast<double>(total);
   }

@@ -85,7 +85,7 @@ class RefinementFactors {
     if (device_.is_host()) return richardson<T>(plan_, factors_, r, d, refined);
     const Array<T> own_r = fused::to_host(device_, r);
     Array<T> own_d(own_r.size(), Init::zero);
-    const SolveReport report = richardson<T>(plan_, factors_, own_r.span(), own_d.span(), refined);
+    SolveReport report = richardson<T>(plan_, factors_, own_r.span(), own_d.span(), refined);
     copy_bytes(device_, d.data(), Device{}, own_d.data(), own_d.bytes());
     return report;
   }
@@ -208,7 +208,7 @@ class AssessmentRun {
   /// for other M by ‖M A 1‖ / ‖1‖. Overwrites d_.
   [[nodiscard]] double condition_of_ones() {
     if (solved_.M.is_identity() || solved_.M.diagonal()) return 1.0 / std::abs(rows_.ones_quotient);
-    const double n = static_cast<double>(solved_.matrix.rows);
+    const auto n = static_cast<double>(solved_.matrix.rows);
     Array<T> image(solved_.matrix.rows, Init::none, device_);
     fill<T>(device_, d_.span(), 1.0);
     solved_.A.apply(std::as_const(d_).span(), image.span());
@@ -223,7 +223,7 @@ class AssessmentRun {
     fused::clear<T>(device_, d_.span());
     // A single mode has the share 1 / √n of noise.
     constexpr double share_of_mode = 0.03;
-    const double n = static_cast<double>(std::max<index_t>(solved_.matrix.rows, 1));
+    const auto n = static_cast<double>(std::max<index_t>(solved_.matrix.rows, 1));
     SolverOptions options = options_for(share_of_mode / std::sqrt(n));
     const auto shared = static_cast<std::int64_t>(probe_share * static_cast<double>(report_.iterations));
     const std::int64_t most = is_full ? 2 * report_.iterations + least_probe : std::max(least_probe, shared);
