@@ -167,8 +167,16 @@ class AssessmentRun {
     const bool is_scaled_well =
         facts.full_diagonal() && facts.diagonal_max_abs <= badly_scaled * facts.diagonal_min_abs;
     const bool has_weak_links = rows_.is_l_matrix && rows_.spread > weak_link;
-    return solved_.may_screen && report_.iterations > 0 && is_scaled_well && !has_weak_links &&
-           backward.rowwise <= contradiction;
+    if (!solved_.may_screen || report_.iterations == 0 || !is_scaled_well || has_weak_links) return false;
+    if (!(backward.rowwise <= contradiction)) return false;
+    // Other methods than CG have no theory of their iterations, and factors cost them less than a probe.
+    return solved_.is_cg || is_m_matrix() || correcting_factors_bytes(solved_.matrix.rows, solved_.matrix.nnz()) == 0;
+  }
+
+  /// The smallest eigenvalue of an irreducible M-matrix has a positive vector, which constants meet.
+  [[nodiscard]] bool is_m_matrix() const {
+    return rows_.is_l_matrix && rows_.spread <= (solved_.is_cg ? weak_link : even_links) && rows_.ones_quotient > 0.0 &&
+           solved_.facts.weakly_dominant_rows == solved_.facts.rows;
   }
 
   /// κ ‖M r‖ / ‖x‖, and a probe.
@@ -180,14 +188,12 @@ class AssessmentRun {
     const double unit = solved_.M.is_identity() ? solved_.facts.diagonal_max_abs : 1.0;
     const RelativeError step = error_size<T>(device_, d_.span(), solved_.x);
     const double reduction = report_.r0_norm > 0.0 ? report_.target / report_.r0_norm : 1.0;
-    const double met = std::max(cg_condition(report_.iterations, reduction), condition_of_ones());
+    const double met =
+        std::max(cg_condition(std::max(report_.iterations, report_.spmv_count), reduction), condition_of_ones());
     const double by_iterations = step.relative / unit * met;
-    // The smallest eigenvalue of an irreducible M-matrix has a positive vector, which constants meet.
-    const bool is_m_matrix = rows_.is_l_matrix && rows_.spread <= (solved_.is_cg ? weak_link : even_links) &&
-                             rows_.ones_quotient > 0.0 && solved_.facts.weakly_dominant_rows == solved_.facts.rows;
-    const double most = solved_.is_cg || is_m_matrix ? cleared : cleared_without_theory;
+    const double most = solved_.is_cg || is_m_matrix() ? cleared : cleared_without_theory;
     if (!step.is_finite || !(by_iterations <= most)) return std::nullopt;
-    if (is_m_matrix) {
+    if (is_m_matrix()) {
       return ErrorEstimate{.claim = ErrorClaim::estimated,
                            .source = ErrorSource::iterations,
                            .relative_error = by_iterations,
