@@ -1,6 +1,9 @@
 """Hubs and authorities, and Katz centrality, of graphs."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from . import _core
 from ._matrix import as_matrix
@@ -8,8 +11,11 @@ from ._pagerank import _adjacency
 from .report import HitsReport, KatzReport, history_of
 from .results import Hits, Ranks
 
+if TYPE_CHECKING:
+    from ._types import Callback, GraphLike
 
-def _options(tol, maxiter, time_limit, history):
+
+def _options(tol: float, maxiter: int, time_limit: float, history: bool) -> _core.CentralityOptions:
     options = _core.CentralityOptions()
     options.tol = tol
     options.maxiter = maxiter
@@ -18,8 +24,8 @@ def _options(tol, maxiter, time_limit, history):
     return options
 
 
-def hits(A, *, tol=1e-9, maxiter=1000, weight="weight", kernel="auto", time_limit=math.inf, callback=None,
-         history=True):
+def hits(A: GraphLike, *, tol: float = 1e-9, maxiter: int = 1000, weight: str | None = "weight", kernel: str = "auto",
+         time_limit: float = math.inf, callback: Callback | None = None, history: bool = True) -> Hits:
     """Hubs and authorities (HITS) by the power method.
 
     A good hub h links to good authorities a: h = A a and a = Aᵀh, each scaled to sum 1, as in NetworkX
@@ -48,8 +54,9 @@ def hits(A, *, tol=1e-9, maxiter=1000, weight="weight", kernel="auto", time_limi
     return Hits(Ranks(hubs, report, nodes), Ranks(authorities, report, nodes), report)
 
 
-def katz(A, alpha=None, beta=1.0, *, normalized=True, tol=1e-9, maxiter=1000, weight="weight", kernel="auto",
-         time_limit=math.inf, callback=None, history=True):
+def katz(A: GraphLike, alpha: float | None = None, beta: float = 1.0, *, normalized: bool = True, tol: float = 1e-9,
+         maxiter: int = 1000, weight: str | None = "weight", kernel: str = "auto", time_limit: float = math.inf,
+         callback: Callback | None = None, history: bool = True) -> Ranks:
     """Katz centrality: x = alpha Aᵀx + beta 1.
 
     Parameters

@@ -1,6 +1,9 @@
 """Least squares: min ‖A x - b‖² + damp² ‖x‖²."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,8 +15,11 @@ from ._solve import _first_guess, _shaped
 from .errors import NotSupported
 from .results import Solution
 
+if TYPE_CHECKING:
+    from ._types import Fit
 
-def _with_transpose(A, stream):
+
+def _with_transpose(A: Any, stream: Any) -> tuple[Any, str, Any]:
     """`A` as an operator with transposed products, and the name of its kernel."""
     if isinstance(A, Plan):
         if not A._core.has_transpose:
@@ -26,7 +32,8 @@ def _with_transpose(A, stream):
     return plan._core, plan.info.kernel, plan
 
 
-def _fit(method, A, b, damp, atol, btol, conlim, maxiter, x0, precond, callback, history, stream, extra):
+def _fit(method: str, A: Any, b: Any, damp: float, atol: float, btol: float, conlim: float, maxiter: int | None, x0: Any,
+         precond: str, callback: Any, history: bool, stream: Any, extra: dict[str, Any]) -> Solution:
     require_word("precond", precond, ("none", "jacobi"))
     options = _core.LeastSquaresOptions()
     options.damp, options.atol, options.btol, options.history = abs(damp), atol, btol, history
@@ -83,15 +90,16 @@ _DOC = """{title}
     """
 
 
-def _method(name, title):
-    def function(A, b, damp=0.0, atol=1e-6, btol=1e-6, conlim=1e8, maxiter=None, x0=None, *, precond="none",
-                 callback=None, history=False, stream=None, **options):
+def _method(name: str, title: str) -> Fit:
+    def function(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
+                 maxiter: int | None = None, x0: Any = None, *, precond: str = "none", callback: Any = None,
+                 history: bool = False, stream: Any = None, **options: Any) -> Solution:
         return _fit(name, A, b, damp, atol, btol, conlim, maxiter, x0, precond, callback, history, stream, options)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "tessera"
     function.__doc__ = _DOC.format(title=title)
-    return function
+    return cast("Fit", function)
 
 
 lsmr = _method("lsmr", "LSMR (Fong and Saunders 2011) for least squares: ‖A' r‖ falls with every iteration.")

@@ -1,15 +1,22 @@
 """Matrices of SciPy, of GPUs and dense ones as matrices of the library, in place where their types allow."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from . import _core, _device
 from .errors import DimensionError, InvalidArgument, InvalidMatrix
 
-Matrix = (_core.Matrix64, _core.Matrix32)
+if TYPE_CHECKING:
+    from ._types import Real
 
 
-def value_type(dtype):
+def value_type(dtype: npt.DTypeLike) -> Real:
     """The type in which Tessera computes with values of `dtype`: float32 for float32 and float16, else float64."""
     dtype = np.dtype(dtype)
     if dtype.kind == "c":
@@ -19,7 +26,7 @@ def value_type(dtype):
     return np.float32 if dtype in (np.float32, np.float16) else np.float64
 
 
-def _csr_of(A):
+def _csr_of(A: Any) -> Any:
     """`A` itself if it is in compressed sparse rows, else a conversion."""
     if sp.issparse(A):
         return A if A.format == "csr" else A.tocsr()
@@ -30,15 +37,15 @@ def _csr_of(A):
     return sp.csr_array(dense)
 
 
-def _adopt(A, dtype):
-    data = np.ascontiguousarray(A.data, dtype=dtype)
+def _adopt(A: Any, dtype: Real) -> Any:
+    data: Any = np.ascontiguousarray(A.data, dtype=dtype)
     nnz = int(A.indptr[-1]) if len(A.indptr) else 0
     # Room beyond the last entry, which SciPy allows, stays out.
     indices = np.ascontiguousarray(A.indices[:nnz])
     return _core.adopt(A.shape[0], A.shape[1], np.ascontiguousarray(A.indptr), indices, data[:nnz])
 
 
-def as_matrix(A, dtype=None, stream=None):
+def as_matrix(A: Any, dtype: Real | None = None, stream: Any = None) -> Any:
     """`A` for the library.
 
     Columns and values of a CSR matrix of SciPy stay where they are if the columns have 32 bits and the values are
@@ -53,7 +60,7 @@ def as_matrix(A, dtype=None, stream=None):
     stream : stream of CuPy or PyTorch, or int, optional
         CUDA stream of the work, for a matrix on a GPU. An address must stay valid until the interpreter ends.
     """
-    if isinstance(A, Matrix):
+    if isinstance(A, (_core.Matrix64, _core.Matrix32)):
         return A
     if _device.is_device_csr(A):
         return _device.adopt_csr(A, stream)
@@ -75,7 +82,7 @@ def as_matrix(A, dtype=None, stream=None):
         return _adopt(ordered, dtype)
 
 
-def as_csr(arrays):
+def as_csr(arrays: tuple[Any, ...]) -> sp.csr_array:
     """A `scipy.sparse.csr_array` on arrays that the library handed over. Ones where there are no values."""
     rows, cols, indptr, indices, data = arrays
     if data is None:
@@ -90,12 +97,12 @@ def as_csr(arrays):
     return result
 
 
-def dtype_of(core):
+def dtype_of(core: object) -> Real:
     """The type of the values of an object of the extension."""
     return np.float32 if type(core).__name__.endswith("32") else np.float64
 
 
-def as_vector(values, size, dtype, name, context=None):
+def as_vector(values: Any, size: int, dtype: npt.DTypeLike, name: str, context: _core.Context | None = None) -> Any:
     """A contiguous vector of `size` elements of `dtype`, in place where possible.
 
     A column vector (size, 1) is taken as a vector. `context` waits for the stream of a vector on a GPU.
@@ -114,7 +121,7 @@ def as_vector(values, size, dtype, name, context=None):
     return np.ascontiguousarray(vector, dtype=dtype)
 
 
-def as_columns(values, size, dtype, name):
+def as_columns(values: Any, size: int, dtype: npt.DTypeLike, name: str) -> npt.NDArray[Any]:
     """Several vectors of `size` elements of `dtype` as the columns of an array without gaps, in place where possible."""
     columns = np.asarray(values)
     if columns.dtype.kind == "c":
@@ -125,7 +132,7 @@ def as_columns(values, size, dtype, name):
     return columns if columns.flags.f_contiguous else np.ascontiguousarray(columns)
 
 
-def require_word(name, word, words):
+def require_word(name: str, word: str, words: Sequence[str]) -> None:
     """Refuses a word that is none of `words`."""
     if word not in words:
         raise InvalidArgument(f'{name} "{word}" is none of {", ".join(words)}')

@@ -1,8 +1,13 @@
 """PageRank of graphs."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _core
 from ._matrix import as_matrix
@@ -10,8 +15,11 @@ from .errors import DimensionError, InvalidArgument
 from .report import PageRankReport, history_of
 from .results import Ranks
 
+if TYPE_CHECKING:
+    from ._types import Callback, GraphLike, MatrixLike, VectorLike
 
-def _adjacency(graph, weight):
+
+def _adjacency(graph: Any, weight: str | None) -> tuple[MatrixLike, list[Any] | None]:
     """Adjacency matrix and names of the vertices: those of a NetworkX graph, or the matrix itself."""
     if hasattr(graph, "adj") and hasattr(graph, "is_directed"):
         import networkx
@@ -23,7 +31,7 @@ def _adjacency(graph, weight):
     return graph, None
 
 
-def _teleport(personalization, nodes, vertices):
+def _teleport(personalization: Any, nodes: list[Any] | None, vertices: int) -> npt.NDArray[np.float64] | None:
     if personalization is None:
         return None
     if isinstance(personalization, dict):
@@ -38,8 +46,11 @@ def _teleport(personalization, nodes, vertices):
     return values
 
 
-def pagerank(A, damping=0.85, personalization=None, *, tol=1e-9, norm="l1", dangling="teleport", maxiter=1000,
-             weight="weight", kernel="auto", time_limit=math.inf, callback=None, history=True):
+def pagerank(A: GraphLike, damping: float = 0.85,
+             personalization: Mapping[Any, float] | VectorLike | None = None, *, tol: float = 1e-9, norm: Literal["l1", "l2", "linf"] = "l1",
+             dangling: Literal["teleport", "uniform", "self", "drop"] = "teleport", maxiter: int = 1000,
+             weight: str | None = "weight", kernel: str = "auto", time_limit: float = math.inf,
+             callback: Callback | None = None, history: bool = True) -> Ranks:
     """PageRank by the power method.
 
     The ranks are the fixed point of x = d (Pᵀ x + dangling(x)) + (1 - d) v, P = D⁻¹ A, Σ x = 1 (docs/pagerank.md).

@@ -1,18 +1,34 @@
 """Products of sparse matrices."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, overload
+
 import numpy as np
 
 from . import _core
 from ._matrix import as_csr, as_matrix, dtype_of, value_type
 from .report import ProductReport
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
-def _common_type(A, B):
+    from ._types import MatrixLike, Real
+
+
+def _common_type(A: Any, B: Any) -> Real:
     types = [value_type(each.dtype) if hasattr(each, "dtype") else np.float64 for each in (A, B)]
     return np.float32 if types == [np.float32, np.float32] else np.float64
 
 
-def spgemm(A, B, *, workflow="auto", memory_limit=0, report=False):
+@overload
+def spgemm(A: MatrixLike, B: MatrixLike, *, workflow: str = ..., memory_limit: int = ...,
+           report: Literal[False] = ...) -> csr_array: ...
+@overload
+def spgemm(A: MatrixLike, B: MatrixLike, *, workflow: str = ..., memory_limit: int = ...,
+           report: Literal[True]) -> tuple[csr_array, ProductReport]: ...
+def spgemm(A: MatrixLike, B: MatrixLike, *, workflow: str = "auto", memory_limit: int = 0,
+           report: bool = False) -> csr_array | tuple[csr_array, ProductReport]:
     """C = A B.
 
     An entry of C exists where at least one product of entries does, even if the sum is 0. C has the same bits for

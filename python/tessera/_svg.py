@@ -1,22 +1,26 @@
 """Curves of convergence as inline SVG, for notebooks."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterable
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 480, 200, 58, 34, 12
 
 
-def _points(xs, ys):
+def _points(xs: Iterable[float], ys: Iterable[float]) -> list[tuple[float, float]]:
     """Pairs with a positive finite y, thinned to what the width can show."""
     pairs = [(float(x), math.log10(y)) for x, y in zip(xs, ys) if y > 0 and math.isfinite(y)]
     step = max(1, len(pairs) // WIDTH)
     return pairs[::step] + (pairs[-1:] if pairs and (len(pairs) - 1) % step else [])
 
 
-def _text(x, y, words, anchor):
+def _text(x: float, y: float, words: str, anchor: str) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" text-anchor="{anchor}" fill="currentColor">{words}</text>'
 
 
-def convergence(iterations, residuals, target=None, label="residual"):
+def convergence(iterations: Iterable[float], residuals: Iterable[float], target: float | None = None,
+                label: str = "residual") -> str:
     """Residuals over iterations, the vertical axis logarithmic; empty where there is nothing to show."""
     pairs = _points(iterations, residuals)
     if len(pairs) < 2:
@@ -26,10 +30,10 @@ def convergence(iterations, residuals, target=None, label="residual"):
     high = max(high, low + 1)
     first, last = pairs[0][0], max(pairs[-1][0], pairs[0][0] + 1)
 
-    def across(x):
+    def across(x: float) -> float:
         return LEFT + (x - first) / (last - first) * (WIDTH - LEFT - 12)
 
-    def down(y):
+    def down(y: float) -> float:
         return TOP + (high - y) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" role="img" '

@@ -1,12 +1,20 @@
 """Reports of solves, ranks and products, as dataclasses that print well and show themselves in notebooks."""
 
+from __future__ import annotations
+
 import dataclasses
 import html
 import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _svg
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,42 +32,86 @@ class History:
         ‖b - A x‖₂ where it was computed, else NaN.
     """
 
-    iteration: np.ndarray
-    seconds: np.ndarray
-    residual: np.ndarray
-    true_residual: np.ndarray
+    iteration: npt.NDArray[np.int64]
+    seconds: npt.NDArray[np.float64]
+    residual: npt.NDArray[np.float64]
+    true_residual: npt.NDArray[np.float64]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.iteration)
 
-    def __repr__(self):
-        return f"History({len(self)} rows)"
+    def __repr__(self) -> str:
+        return f"History({counted(len(self), 'row')})"
 
 
-def _table(rows):
+def counted(count: int, one: str, many: str = "") -> str:
+    """"1 iteration", "2 iterations"."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def table(rows: Iterable[tuple[str, object]]) -> str:
+    """Rows of names and values as HTML."""
     cells = "".join(f"<tr><th style='text-align:left'>{html.escape(str(name))}</th>"
                     f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>" for name, value in rows)
     return f"<table>{cells}</table>"
 
 
-class _Report:
-    """What all reports share; a class derived from this says in `_rows` what it shows."""
+def _plain(value: Any) -> Any:
+    """`value` of what JSON knows: arrays as lists, numbers that are not finite as None."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    _curve_label = "residual"
 
-    def _target(self):
-        return None
+class _Facts:
+    """What is shown as a table; a class derived from this says in `_rows` of what."""
 
-    def __str__(self):
+    def _rows(self) -> Iterator[tuple[str, object]]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
         return "\n".join(f"{name:<11} {value}" for name, value in self._rows())
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
+        return table(self._rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields for `json.dumps`: arrays are lists, and numbers that are not finite None."""
+        fields: dict[str, Any] = _plain(dataclasses.asdict(self))  # type: ignore[call-overload]
+        return fields
+
+
+class _Report(_Facts):
+    """What reports of iterations share."""
+
+    status: str
+    iterations: int
+    history: History | None
+    _curve_label = "residual"
+
+    def _target(self) -> float | None:
+        return None
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance holds."""
+        return self.status == "converged"
+
+    def ending(self) -> str:
+        """"converged after 7 iterations"."""
+        return f"{self.status} after {counted(self.iterations, 'iteration')}"
+
+    def _repr_html_(self) -> str:
         curve = ""
         if self.history is not None:
             curve = _svg.convergence(self.history.iteration, self.history.residual, self._target(), self._curve_label)
-        return _table(self._rows()) + curve
+        return super()._repr_html_() + curve
 
-    def plot(self, ax=None, **style):
+    def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
         """Draws the curve of convergence with matplotlib.
 
         Parameters
@@ -93,7 +145,7 @@ class _Report:
         return ax
 
 
-def _times(times_ms):
+def _times(times_ms: dict[str, float]) -> str:
     return ", ".join(f"{name} {ms:.3g} ms" for name, ms in times_ms.items() if ms > 0) or "0 ms"
 
 
@@ -149,30 +201,25 @@ class SolveReport(_Report):
     breakdown: str = "none"
     backward_error: float | None = None
     history: History | None = None
-    times_ms: dict = dataclasses.field(default_factory=dict)
-    rungs: tuple = ()
+    times_ms: dict[str, float] = dataclasses.field(default_factory=dict)
+    rungs: tuple[dict[str, Any], ...] = ()
     proof: str = ""
     single_iterations: int = 0
     fallback: str = ""
 
     @property
-    def converged(self):
-        """Whether the tolerance holds."""
-        return self.status == "converged"
-
-    @property
-    def info(self):
+    def info(self) -> int:
         """As SciPy's `info`: 0 converged, above 0 the iterations of a solve that reached a limit or was stopped, -1
         for every other end."""
         if self.converged:
             return 0
         return max(self.iterations, 1) if self.status in ("max_iterations", "time_limit", "interrupted") else -1
 
-    def _target(self):
+    def _target(self) -> float:
         return self.target
 
-    def _rows(self):
-        yield "status", f"{self.status} after {self.iterations} iterations, {self.products} products"
+    def _rows(self) -> Iterator[tuple[str, object]]:
+        yield "status", f"{self.ending()}, {counted(self.products, 'product')}"
         yield "method", f"{self.method}, precond {self.precond}, kernel {self.kernel}"
         yield "residual", f"{self.residual:.3g}, target {self.target:.3g}, ‖b‖ {self.b_norm:.3g}"
         yield "reason", self.reason
@@ -214,8 +261,8 @@ class LeastSquaresReport(SolveReport):
 
     _curve_label = "‖A' r‖"
 
-    def _rows(self):
-        yield "status", (f"{self.status} after {self.iterations} iterations, {self.products} products with A, "
+    def _rows(self) -> Iterator[tuple[str, object]]:
+        yield "status", (f"{self.ending()}, {counted(self.products, 'product')} with A, "
                          f"{self.transposed_products} with A'")
         yield "method", f"{self.method}, precond {self.precond}, kernel {self.kernel}"
         yield "residual", f"{self.residual:.3g}, ‖A' r‖ {self.normal_residual:.3g}, ‖b‖ {self.b_norm:.3g}"
@@ -227,12 +274,9 @@ class LeastSquaresReport(SolveReport):
 class _RankingReport(_Report):
     """An iteration that ends at a tolerance."""
 
-    @property
-    def converged(self):
-        """Whether the tolerance holds."""
-        return self.status == "converged"
+    tolerance: float
 
-    def _target(self):
+    def _target(self) -> float:
         return self.tolerance
 
 
@@ -267,15 +311,15 @@ class PageRankReport(_RankingReport):
     dangling_count: int
     kernel: str
     history: History | None = None
-    times_ms: dict = dataclasses.field(default_factory=dict)
+    times_ms: dict[str, float] = dataclasses.field(default_factory=dict)
 
     _curve_label = "change"
 
-    def _rows(self):
-        yield "status", f"{self.status} after {self.iterations} iterations"
+    def _rows(self) -> Iterator[tuple[str, object]]:
+        yield "status", self.ending()
         yield "reason", self.reason
         yield "kernel", self.kernel
-        yield "dangling", f"{self.dangling_count} vertices without out-links"
+        yield "dangling", f"{counted(self.dangling_count, 'vertex', 'vertices')} without out-links"
         yield "time", _times(self.times_ms)
 
 
@@ -301,10 +345,10 @@ class _CentralityReport(_RankingReport):
     tolerance: float
     kernel: str
     history: History | None = None
-    times_ms: dict = dataclasses.field(default_factory=dict)
+    times_ms: dict[str, float] = dataclasses.field(default_factory=dict)
 
-    def _rows(self):
-        yield "status", f"{self.status} after {self.iterations} iterations"
+    def _rows(self) -> Iterator[tuple[str, object]]:
+        yield "status", self.ending()
         yield "reason", self.reason
         yield "kernel", self.kernel
         yield "time", _times(self.times_ms)
@@ -353,7 +397,7 @@ class KatzReport(_CentralityReport):
 
 
 @dataclasses.dataclass(frozen=True)
-class ProductReport:
+class ProductReport(_Facts):
     """What a sparse product did.
 
     Attributes
@@ -377,9 +421,15 @@ class ProductReport:
     determinism: str
     total_ms: float
 
+    def _rows(self) -> Iterator[tuple[str, object]]:
+        yield "workflow", f"{self.workflow} ({self.reason}), {self.determinism}"
+        yield "entries", f"{self.nnz} of {counted(self.products, 'product')}, {self.compression:.3g} each"
+        yield "memory", f"{self.peak_bytes} bytes"
+        yield "time", f"{self.total_ms:.3g} ms"
+
 
 @dataclasses.dataclass(frozen=True)
-class PlanInfo:
+class PlanInfo(_Facts):
     """Facts about a plan.
 
     Attributes
@@ -404,17 +454,19 @@ class PlanInfo:
     determinism: str
     tiles: int
 
-    def __str__(self):
-        return (f"{self.kernel} ({self.reason}); set-up {self.build_ms:.3g} ms, {self.bytes} bytes, "
-                f"{self.determinism}")
+    def _rows(self) -> Iterator[tuple[str, object]]:
+        yield "kernel", f"{self.kernel} ({self.reason})"
+        yield "class", self.determinism
+        yield "memory", f"{self.bytes} bytes"
+        yield "time", f"set-up {self.build_ms:.3g} ms, upload {self.upload_ms:.3g} ms"
 
 
-def history_of(columns):
+def history_of(columns: tuple[npt.NDArray[Any], ...] | None) -> History | None:
     """A History of the columns that the extension hands over."""
     return None if columns is None else History(*columns)
 
 
-def solve_report_of(facts, method, precond, kernel):
+def solve_report_of(facts: dict[str, Any], method: str, precond: str, kernel: str) -> SolveReport:
     """A SolveReport of the facts that the extension hands over."""
     facts = dict(facts, method=method, precond=precond, kernel=kernel)
     facts["history"] = history_of(facts["history"])

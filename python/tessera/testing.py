@@ -1,17 +1,26 @@
 """Generated matrices, the same on every machine (docs/generators.md has their recipes)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
+import numpy.typing as npt
 
 from . import _core
 from ._matrix import as_csr, value_type
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
-def families():
+
+def families() -> dict[str, str]:
     """Names of the families, with a line about each."""
     return _core.families()
 
 
-def generate(family, size=None, *, seed=42, dtype=np.float64, **parameters):
+def generate(family: str, size: int | None = None, *, seed: int = 42, dtype: npt.DTypeLike = np.float64,
+             **parameters: float) -> csr_array:
     """A matrix of a family.
 
     Parameters
