@@ -1,28 +1,37 @@
 """Plan: y = A x, prepared once and applied often."""
 
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Literal
+
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator
 
 from . import _core
 from ._device import new_like, is_device_array
-from ._matrix import as_matrix, as_vector, dtype_of
-from .errors import DimensionError
-from .report import PlanInfo
+from ._matrix import as_csr, as_matrix, as_vector, dtype_of
+from .errors import DimensionError, NotSupported
+from .report import PlanInfo, table
+
+if TYPE_CHECKING:
+    from ._types import MatrixLike, VectorLike
 
 
 class _Operator(LinearOperator):
     """An operator of the extension as one of SciPy."""
 
-    def __init__(self, core, context=None):
+    def __init__(self, core: Any, context: _core.Context | None = None) -> None:
         super().__init__(np.dtype(dtype_of(core)), (core.rows, core.cols))
         self._core, self._context = core, context
 
     @property
-    def device(self):
+    def device(self) -> str:
         """"host" or "cuda:N"."""
-        return self._core.device
+        return str(self._core.device)
 
-    def apply(self, x, out=None):
+    def apply(self, x: Any, out: Any = None) -> Any:
         """y = A x.
 
         Parameters
@@ -37,7 +46,7 @@ class _Operator(LinearOperator):
         """
         return self._apply(x, out, False)
 
-    def _apply(self, x, out, transposed):
+    def _apply(self, x: Any, out: Any, transposed: bool) -> Any:
         core = self._core
         rows, cols = (core.cols, core.rows) if transposed else (core.rows, core.cols)
         vector = as_vector(x, cols, self.dtype, "x", self._context)
@@ -52,12 +61,12 @@ class _Operator(LinearOperator):
         core.apply(vector, target, transposed)
         return out
 
-    def __matmul__(self, x):
+    def __matmul__(self, x: Any) -> Any:
         if is_device_array(x) or type(x) is np.ndarray and x.ndim == 1:
             return self.apply(x)
         return super().__matmul__(x)
 
-    def _matvec(self, x):
+    def _matvec(self, x: Any) -> Any:
         return self.apply(np.ravel(x))
 
 
@@ -98,19 +107,21 @@ class Plan(_Operator):
     40.0
     """
 
-    def __init__(self, A, kernel="auto", *, device=None, transpose=False, determinism="not_guaranteed",
-                 expected_products=1000, stream=None):
+    def __init__(self, A: MatrixLike, kernel: str = "auto", *, device: str | None = None, transpose: bool = False,
+                 determinism: Literal["not_guaranteed", "run_to_run", "gpu_to_gpu"] = "not_guaranteed",
+                 expected_products: int = 1000, stream: Any = None) -> None:
         self._matrix = as_matrix(A, stream=stream)
+        self._options: dict[str, Any] = dict(kernel=kernel, determinism=determinism, expected_products=expected_products)
         kind = _core.Plan64 if dtype_of(self._matrix) is np.float64 else _core.Plan32
         core = kind(self._matrix, kernel, device or "", transpose, determinism, expected_products)
         super().__init__(core, self._matrix.context)
 
     @property
-    def info(self):
+    def info(self) -> PlanInfo:
         """Facts about the plan."""
         return PlanInfo(**self._core.facts)
 
-    def update_values(self, values):
+    def update_values(self, values: VectorLike) -> None:
         """Replaces the values; positions stay, and the caller's matrix is not changed.
 
         Parameters
@@ -123,10 +134,10 @@ class Plan(_Operator):
             values = np.ascontiguousarray(values, self.dtype)
         self._core.update_values(values)
 
-    def _rmatvec(self, x):
+    def _rmatvec(self, x: Any) -> Any:
         return self._apply(np.ravel(x), None, True)
 
-    def _matmat(self, X):
+    def _matmat(self, X: Any) -> Any:
         X = np.ascontiguousarray(X, self.dtype)
         if self.device != "host":
             return super()._matmat(X)
@@ -134,21 +145,31 @@ class Plan(_Operator):
         self._core.apply_many(X, Y)
         return Y
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Plan({self.shape[0]} x {self.shape[1]}, {self._matrix.nnz} nonzeros, {self.info.kernel}, {self.dtype})"
 
+    def _repr_html_(self) -> str:
+        return table([("plan", repr(self)), *self.info._rows()])
 
-def as_plan(A, stream=None):
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The matrix with the values of now, and the options: a copy is set up anew."""
+        if self.device != "host":
+            raise NotSupported(f"a plan on {self.device} can be neither copied nor pickled: its matrix can")
+        make = functools.partial(type(self), **self._options, transpose=self._core.has_transpose)
+        return make, (as_csr(self._core.arrays()),)
+
+
+def as_plan(A: Any, stream: Any = None) -> Plan:
     """`A` as a plan; one that exists serves again."""
     return A if isinstance(A, Plan) else Plan(A, stream=stream)
 
 
-def kernels(device="host"):
+def kernels(device: str = "host") -> dict[str, str]:
     """Kernels that `Plan` takes by name on a device, with a line about each."""
     return _core.kernels(device)
 
 
-def export_measured_choices():
+def export_measured_choices() -> str:
     """What ``Plan(A, "measured")`` chose in this process, as text for `import_measured_choices` of a later one.
 
     A choice is that of one matrix, device, version of the library, class and number of products.
@@ -169,7 +190,7 @@ def export_measured_choices():
     return _core.export_measured_choices()
 
 
-def import_measured_choices(text, name="measured choices"):
+def import_measured_choices(text: str, name: str = "measured choices") -> int:
     """Adds the choices of a text. Lines that are damaged or of another version are passed over: they are measured anew.
 
     Parameters
@@ -189,9 +210,9 @@ def import_measured_choices(text, name="measured choices"):
     ParseError
         For a text of another kind.
     """
-    return _core.import_measured_choices(text, name)[0]
+    return int(_core.import_measured_choices(text, name)[0])
 
 
-def forget_measured_choices():
+def forget_measured_choices() -> None:
     """Forgets all choices; the next plans measure."""
     _core.forget_measured_choices()
