@@ -1,8 +1,8 @@
 // Generated matrices by name: the table of families, specs as text ("rmat:20,seed=3"), their check, and generate().
-#include "core/nearest.hpp"
 #include "io/recipe.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

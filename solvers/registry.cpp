@@ -2,8 +2,8 @@
 /// The table of iterative methods, and their names.
 #include "solvers/registry.hpp"
 
-#include "core/nearest.hpp"
 #include "tessera/error.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,18 +21,24 @@ namespace {
 using enum IterativeMethod;
 using enum MatrixClass;
 
+constexpr std::array<std::string_view, 2> of_bicgstab{"shadow", "seed"};
+constexpr std::array<std::string_view, 2> of_gmres{"restart", "side"};
+constexpr std::array<std::string_view, 1> of_idr{"seed"};
+constexpr std::array<std::string_view, 2> of_chebyshev{"spectrum_low", "spectrum_high"};
+
 // Products with A, products with M, vectors kept and vectors moved, each per iteration where that applies.
 constexpr auto table = std::to_array<MethodEntry>({
     {{cg, "cg", "conjugate gradients, for symmetric positive definite matrices", positive_definite, 1, 1, 8, 12},
      make_cg<float>,
      make_cg<double>},
-    {{bicgstab, "bicgstab", "stabilised bi-conjugate gradients, for any square matrix", square, 2, 2, 12, 20},
+    {{bicgstab, "bicgstab", "stabilised bi-conjugate gradients, for any square matrix", square, 2, 2, 12, 20, false,
+      of_bicgstab},
      make_bicgstab<float>,
      make_bicgstab<double>},
-    {{gmres, "gmres", "GMRES, restarted after --restart directions, for any square matrix", square, 1, 1, 8, 6, true},
+    {{gmres, "gmres", "restarted GMRES, for any square matrix", square, 1, 1, 8, 6, true, of_gmres},
      make_gmres<float>,
      make_gmres<double>},
-    {{idr, "idr", "IDR(4), short recurrences for any square matrix", square, 1, 1, 22, 30},
+    {{idr, "idr", "IDR(4), short recurrences for any square matrix", square, 1, 1, 22, 30, false, of_idr},
      make_idr<float>,
      make_idr<double>},
     {{minres, "minres", "MINRES, for symmetric matrices, indefinite or singular ones too", symmetric, 1, 1, 11, 16},
@@ -40,7 +46,7 @@ constexpr auto table = std::to_array<MethodEntry>({
      make_minres<double>},
     {{chebyshev, "chebyshev",
       "Chebyshev iteration by bounds of the eigenvalues, for symmetric positive definite matrices", positive_definite,
-      1, 1, 8, 10},
+      1, 1, 8, 10, false, of_chebyshev},
      make_chebyshev<float>,
      make_chebyshev<double>},
     {{richardson, "richardson", "x = x + M (b - A x): the preconditioner by itself, such as amg", square, 1, 1, 8, 12},
@@ -65,6 +71,10 @@ std::span<const MethodInfo> iterative_methods() {
     return result;
   }();
   return all;
+}
+
+bool MethodInfo::owns(std::string_view option) const {
+  return std::find(own_options.begin(), own_options.end(), option) != own_options.end();
 }
 
 const MethodInfo& method_info(IterativeMethod method) { return method_entry(method).info; }

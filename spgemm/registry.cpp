@@ -1,5 +1,5 @@
-#include "core/nearest.hpp"
 #include "tessera/error.hpp"
+#include "tessera/nearest.hpp"
 #include "tessera/spgemm.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 /// The table of kernels, and their names.
 #include "spmv/registry.hpp"
 
-#include "core/nearest.hpp"
 #include "spmv/blocked/blocked.hpp"
 #include "spmv/csr/csr.hpp"
 #include "spmv/csr5/csr5.hpp"
@@ -13,6 +12,7 @@
 #include "spmv/streamed/streamed.hpp"
 #include "spmv/tiles/tiles.hpp"
 #include "tessera/error.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

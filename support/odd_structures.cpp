@@ -1,11 +1,11 @@
 // Odd structures: their positions one by one, then values that follow from seed and position alone.
 #include "support/odd_structures.hpp"
 
-#include "core/nearest.hpp"
 #include "core/random.hpp"
 #include "tessera/assemble.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -12,8 +12,8 @@
 #include "progress.hpp"
 #include "system_ordering.hpp"
 
-#include "core/nearest.hpp"
 #include "core/stopwatch.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 

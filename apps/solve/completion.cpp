@@ -6,7 +6,7 @@
 #include "option_table.hpp"
 #include "outputs.hpp"
 
-#include "core/nearest.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

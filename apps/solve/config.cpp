@@ -5,9 +5,9 @@
 #include "option_values.hpp"
 #include "report_json.hpp"
 
-#include "core/nearest.hpp"
 #include "support/json_reader.hpp"
 #include "tessera/error.hpp"
+#include "tessera/nearest.hpp"
 #include "tessera/version.hpp"
 
 #include <fmt/format.h>

@@ -7,7 +7,7 @@
 #include "outputs.hpp"
 #include "terminal.hpp"
 
-#include "core/nearest.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -5,11 +5,11 @@
 #include "precond_spec.hpp"
 #include "report_json.hpp"
 
-#include "core/nearest.hpp"
 #include "tessera/device.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/iterative_solver.hpp"
 #include "tessera/matrix_file.hpp"
+#include "tessera/nearest.hpp"
 #include "tessera/spmv.hpp"
 #include "tessera/text_file.hpp"
 #include "tessera/version.hpp"

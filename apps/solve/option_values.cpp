@@ -3,7 +3,7 @@
 #include "errors.hpp"
 #include "option_table.hpp"
 
-#include "core/nearest.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

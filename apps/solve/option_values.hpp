@@ -6,7 +6,7 @@
 #include "errors.hpp"
 #include "options.hpp"
 
-#include "core/nearest.hpp"
+#include "tessera/nearest.hpp"
 #include "tessera/spmv.hpp"
 
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 #include "option_values.hpp"
 #include "settings.hpp"
 
-#include "core/nearest.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

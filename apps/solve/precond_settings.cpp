@@ -6,10 +6,10 @@
 #include "precond_keys.hpp"
 #include "precond_spec.hpp"
 
-#include "core/nearest.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/matrix_file.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

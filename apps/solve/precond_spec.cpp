@@ -4,8 +4,8 @@
 #include "errors.hpp"
 #include "option_values.hpp"
 
-#include "core/nearest.hpp"
 #include "support/factor_precond.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

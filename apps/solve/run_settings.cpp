@@ -37,10 +37,14 @@ constexpr double unbounded = std::numeric_limits<double>::max();
 }
 
 /// An option of one method, typed with another one, would be ignored; ignored options are refused.
-void require_method(const Options& options, std::string_view option, Method wanted, Method owner) {
-  if (!options.typed(option) || wanted == Method::automatic || wanted == owner) return;
+/// \param field of SolverOptions that it sets
+void require_owner(const Options& options, std::string_view option, std::string_view field, Method wanted) {
+  if (!options.typed(option) || wanted == Method::automatic) return;
+  if (wanted.iterative() && method_info(*wanted.iterative()).owns(field)) return;
+  const auto methods = iterative_methods();
+  const auto owner = std::find_if(methods.begin(), methods.end(), [&](const auto& info) { return info.owns(field); });
   throw UsageError(fmt::format("option --{} does not apply to {}", option, support::to_string(wanted)),
-                   fmt::format("it belongs to --method {}", support::to_string(owner)));
+                   fmt::format("it belongs to --method {}", owner->name));
 }
 
 /// λ of least squares. For other methods it would be another problem.
@@ -55,10 +59,9 @@ void require_method(const Options& options, std::string_view option, Method want
 
 /// The bounds that the user knows; without them chebyshev looks for its own.
 void take_spectrum(const Options& options, Method method, SolverOptions& solver) {
-  // No other method has a use for them, and auto takes none that has.
-  if (options.typed("spectrum") && method != Method::chebyshev) {
-    const std::string name = method == Method::automatic ? "--method auto" : support::to_string(method);
-    throw UsageError("option --spectrum does not apply to " + name, "it belongs to --method chebyshev");
+  require_owner(options, "spectrum", "spectrum_low", method);
+  if (options.typed("spectrum") && method == Method::automatic) {
+    throw UsageError("option --spectrum does not apply to --method auto", "it belongs to --method chebyshev");
   }
   const std::optional<std::string> text = options.text("spectrum");
   if (!text) return;
@@ -75,7 +78,7 @@ void take_spectrum(const Options& options, Method method, SolverOptions& solver)
 
 /// The ladder, and mixed precision, have M on the right.
 void take_side(const Options& options, const RunSettings& settings, SolverOptions& solver) {
-  require_method(options, "precond-side", settings.method, Method::gmres);
+  require_owner(options, "precond-side", "side", settings.method);
   constexpr Choices<PreconditionerSide, 2> sides{
       {{"right", PreconditionerSide::right}, {"left", PreconditionerSide::left}}};
   solver.side = choice_option(options, "precond-side", sides);
@@ -191,8 +194,8 @@ RunSettings run_settings(const Options& options) {
   result.spmv = spmv_settings(options, result.machine);
   result.shadow_given = options.typed("shadow");
   result.restart_given = options.typed("restart");
-  require_method(options, "shadow", result.method, Method::bicgstab);
-  require_method(options, "restart", result.method, Method::gmres);
+  require_owner(options, "shadow", "shadow", result.method);
+  require_owner(options, "restart", "restart", result.method);
   return result;
 }
 

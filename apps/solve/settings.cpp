@@ -6,9 +6,9 @@
 #include "option_values.hpp"
 #include "terminal.hpp"
 
-#include "core/nearest.hpp"
-#include "core/thread_choice.hpp"
+#include "tessera/device.hpp"
 #include "tessera/error.hpp"
+#include "tessera/nearest.hpp"
 #include "tessera/several_devices.hpp"
 
 #include <fmt/format.h>
@@ -274,7 +274,7 @@ MachineSettings machine_settings(const Options& options) {
   constexpr std::int64_t most_threads = 4096;
   const std::int64_t threads = count_or_auto_option(options, "threads", 0, most_threads);
   // Reading and generating take the host's default number of threads.
-  if (threads > 0) host::set_default_threads(static_cast<int>(threads));
+  if (threads > 0) set_default_host_threads(static_cast<int>(threads));
   result.host = Device::host(static_cast<int>(threads));
   if (result.device.is_host()) result.device = result.host;
   const bool chooses = options.command() == Command::run || ranks_vertices(options.command());

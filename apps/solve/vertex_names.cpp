@@ -2,8 +2,8 @@
 
 #include "option_values.hpp"
 
-#include "core/nearest.hpp"
 #include "tessera/error.hpp"
+#include "tessera/nearest.hpp"
 
 #include <fmt/format.h>
 

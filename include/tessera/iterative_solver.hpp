@@ -35,7 +35,16 @@ struct MethodInfo {
   int vectors = 0;               ///< of n elements in a solve, at most: with b, x, and the second output of a product
   double moved = 0.0;  ///< vectors of n elements read or written per iteration, at most, besides those of the products
   bool restarts = false;  ///< keeps SolverOptions::restart directions besides, see vectors_of() and moved_by()
+  /// Fields of SolverOptions that not every method uses: "restart".
+  std::span<const std::string_view> own_options = {};
+
+  /// Whether `option` is one of `own_options`.
+  [[nodiscard]] bool owns(std::string_view option) const;
 };
+
+/// The relative tolerance where a user names none: rounding keeps few systems from it.
+template <class T>
+inline constexpr double default_tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-8;
 
 /// All methods, in the order of help texts.
 [[nodiscard]] std::span<const MethodInfo> iterative_methods();

@@ -38,6 +38,7 @@
 #include "tessera/multi_vector.hpp"
 #include "tessera/multi_vector_file.hpp"
 #include "tessera/multiple_right_sides.hpp"
+#include "tessera/nearest.hpp"
 #include "tessera/ordering.hpp"
 #include "tessera/pagerank.hpp"
 #include "tessera/pagerank_several_devices.hpp"

@@ -1,8 +1,6 @@
 // Exceptions of the library as Python exceptions of the same names, with their numbers as attributes.
 #include "errors.hpp"
 
-#include "tessera/error.hpp"
-
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -59,6 +57,8 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
     raise("SingularMatrix", error);
   } catch (const InvalidMatrix& error) {
     raise("InvalidMatrix", error);
+  } catch (const OptionError& error) {
+    raise("OptionError", error);
   } catch (const InvalidArgument& error) {
     raise("InvalidArgument", error);
   } catch (const DimensionError& error) {

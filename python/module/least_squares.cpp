@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace tessera::python {
 
@@ -61,9 +62,16 @@ template <class T>
   watch.observe(options);
   const LeastSquaresReport report = unlocked([&] {
     std::unique_ptr<FusedOperator<T>> scaling = std::make_unique<IdentityOperator<T>>(A.cols(), device);
-    if (scaled) scaling = std::make_unique<ColumnNormPreconditioner<T>>(plan->matrix(), options.damping, device);
-    return method == "lsmr" ? lsmr<T>(A, *scaling, span_of<const T>(b), span_of<T>(x), options)
-                            : cgls<T>(A, *scaling, span_of<const T>(b), span_of<T>(x), options);
+    double set_up_ms = 0.0;
+    if (scaled) {
+      auto norms = std::make_unique<ColumnNormPreconditioner<T>>(plan->matrix(), options.damping, device);
+      set_up_ms = norms->info().setup_ms;
+      scaling = std::move(norms);
+    }
+    LeastSquaresReport result = method == "lsmr" ? lsmr<T>(A, *scaling, span_of<const T>(b), span_of<T>(x), options)
+                                                 : cgls<T>(A, *scaling, span_of<const T>(b), span_of<T>(x), options);
+    result.timings.preconditioner_ms = set_up_ms;
+    return result;
   });
   raise_signals();
   return facts_of(report);

@@ -4,9 +4,15 @@
 #include "words.hpp"
 
 #include "tessera/device.hpp"
+#include "tessera/nearest.hpp"
 #include "tessera/version.hpp"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 NB_MODULE(_core, module) {
   using namespace tessera::python;
@@ -23,6 +29,9 @@ NB_MODULE(_core, module) {
   bind_centrality(module);
   bind_spgemm(module);
   bind_views(module);
+  module.def("nearest_name", [](const std::string& word, const std::vector<std::string>& names) {
+    return std::string(tessera::nearest_name(word, std::vector<std::string_view>(names.begin(), names.end())));
+  });
   module.def("build_info", [] {
     const tessera::BuildInfo info = tessera::build_info();
     nb::dict facts;

@@ -28,12 +28,13 @@ nb::object history_of(const std::vector<HistoryEntry>& history) {
 }
 
 nb::dict facts_of(const Timings& times) {
+  const auto known = [](double ms) { return ms > 0.0 ? nb::object(nb::float_(ms)) : nb::none(); };
   nb::dict facts;
-  facts["upload"] = times.upload_ms;
-  facts["plan"] = times.plan_ms;
-  facts["preconditioner"] = times.preconditioner_ms;
-  facts["solve"] = times.solve_ms;
-  facts["download"] = times.download_ms;
+  facts["upload"] = known(times.upload_ms);
+  facts["plan"] = known(times.plan_ms);
+  facts["preconditioner"] = known(times.preconditioner_ms);
+  facts["solve"] = known(times.solve_ms);
+  facts["download"] = known(times.download_ms);
   return facts;
 }
 

@@ -66,13 +66,13 @@ void require_devices(const LinearOperator<T>& A, const Vector<const T>& b, const
   require_device("x0", x, device);
 }
 
-/// An IterativeSolver with what it refers to: the operators are kept by Python, the watch here.
+/// An IterativeSolver with what it refers to: the operators are kept by Python, the watch here. Its solves take turns.
 template <class T>
 class Solver {
  public:
   Solver(const std::string& method, const LinearOperator<T>& A, const LinearOperator<T>* M, SolverOptions options,
          nb::object callback)
-      : device_(A.device()), watch_(std::move(callback)) {
+      : device_(A.device()), a_(&A), m_(M), watch_(std::move(callback)) {
     watch_.observe(options);
     const IterativeMethod named = parse_iterative_method(method);
     const nb::gil_scoped_release release;
@@ -93,6 +93,8 @@ class Solver {
 
  private:
   Device device_;
+  const void* a_;
+  const void* m_;  ///< null: none
   Watch watch_;
   std::optional<IterativeSolver<T>> solver_;
 };
@@ -226,6 +228,7 @@ void bind_type(nb::module_& module, const std::string& suffix) {
           nb::arg("method"), nb::arg("A"), nb::arg("M").none(), nb::arg("options"), nb::arg("callback").none(),
           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
       .def("solve", &Type::solve, nb::arg("b").noconvert(), nb::arg("x").noconvert());
+  module.attr(("default_tolerance" + suffix).c_str()) = default_tolerance<T>;
   module.def("solve_all", &solve_all<T>, nb::arg("method"), nb::arg("A"), nb::arg("M").none(), nb::arg("b").noconvert(),
              nb::arg("x").noconvert(), nb::arg("options"), nb::arg("callback").none());
   module.def("climb", &climb<T>, nb::arg("A"), nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("options"),
@@ -236,9 +239,13 @@ void bind_type(nb::module_& module, const std::string& suffix) {
 
 void bind_solvers(nb::module_& module) {
   module.def("methods", [] {
-    nb::list names;
-    for (const MethodInfo& info : iterative_methods()) names.append(text(info.name));
-    return names;
+    nb::dict methods;
+    for (const MethodInfo& info : iterative_methods()) {
+      nb::list own;
+      for (const std::string_view option : info.own_options) own.append(text(option));
+      methods[text(info.name)] = nb::make_tuple(text(info.description), own);
+    }
+    return methods;
   });
   bind_options(module);
   bind_type<double>(module, "64");

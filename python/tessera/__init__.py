@@ -1,30 +1,44 @@
 """Tessera in Python: sparse systems, ranks of graphs and sparse products, on matrices of SciPy without a copy."""
 
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
+
 from . import _core, errors, report, results, testing
+from ._arguments import count as _count, path as _path
 from ._centrality import hits, katz
+from ._core import IterationInfo
 from ._least_squares import cgls, lsmr
 from ._matrix import as_csr as _as_csr
 from ._pagerank import pagerank
 from ._plan import Plan, export_measured_choices, forget_measured_choices, import_measured_choices, kernels
-from ._precond import Preconditioner
-from ._solve import Solver, bicgstab, cg, chebyshev, gmres, idr, minres, richardson, solve
+from ._precond import Preconditioner, preconditioners
+from ._solve import Solver, bicgstab, cg, chebyshev, gmres, idr, methods, minres, richardson, solve
 from ._spgemm import spgemm
 from .errors import (BudgetExceeded, CudaError, DeviceUnavailable, DimensionError, Error, InvalidArgument, InvalidMatrix,
-                     IoError, NotSupported, OutOfMemory, ParseError, SingularMatrix)
+                     IoError, NotSupported, OptionError, OutOfMemory, ParseError, SingularMatrix)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 generate = testing.generate
 __version__ = _core.build_info()["version"]
 
 __all__ = [
     "BudgetExceeded", "CudaError", "DeviceUnavailable", "DimensionError", "Error", "InvalidArgument", "InvalidMatrix",
-    "IoError", "NotSupported", "OutOfMemory", "ParseError", "Plan", "Preconditioner", "SingularMatrix", "Solver",
+    "IoError", "IterationInfo", "NotSupported", "OptionError", "OutOfMemory", "ParseError", "Plan", "Preconditioner",
+    "SingularMatrix", "Solver",
     "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors", "export_measured_choices", "forget_measured_choices",
-    "generate", "gmres", "hits", "idr", "import_measured_choices", "katz", "kernels", "lsmr", "minres", "pagerank", "read", "read_edges", "report", "results", "richardson", "solve", "spgemm",
+    "generate", "gmres", "hits", "idr", "import_measured_choices", "katz", "kernels", "lsmr", "methods", "minres", "pagerank",
+    "preconditioners", "read", "read_edges", "report", "results", "richardson", "solve", "spgemm",
     "testing",
 ]
 
 
-def build_info():
+def build_info() -> dict[str, str]:
     """Version, commit, compiler and CUDA toolkit of the library."""
     return _core.build_info()
 
@@ -53,13 +67,11 @@ def read(path, dtype="float64"):
     IoError
         With the reason of the system.
     """
-    import os
-
     make = _core.read32 if str(dtype).endswith("float32") else _core.read64
-    return _as_csr(make(os.fspath(path)))
+    return _as_csr(make(_path("path", path)))
 
 
-def read_edges(path, dtype="float64"):
+def read_edges(path: str | os.PathLike[str], dtype: npt.DTypeLike = "float64") -> tuple[csr_array, list[str]]:
     """Reads a graph from a list of edges: lines "from to" or "from to weight", separated by commas, semicolons, tabs or
     blanks, plain or compressed.
 
@@ -81,8 +93,6 @@ def read_edges(path, dtype="float64"):
     IoError
         With the reason of the system.
     """
-    import os
-
     make = _core.read_edges32 if str(dtype).endswith("float32") else _core.read_edges64
-    arrays, labels = make(os.fspath(path))
+    arrays, labels = make(_path("path", path))
     return _as_csr(arrays), labels

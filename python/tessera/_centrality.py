@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import _core
+from ._arguments import Clock, assign, count, flag, function, number, text
 from ._matrix import as_matrix
 from ._pagerank import _adjacency
 from .report import HitsReport, KatzReport, history_of
@@ -15,12 +16,17 @@ if TYPE_CHECKING:
     from ._types import Callback, GraphLike
 
 
-def _options(tol: float, maxiter: int, time_limit: float, history: bool) -> _core.CentralityOptions:
+def _not_negative(name: str, value: Any) -> float:
+    return number(name, value, 0.0)
+
+
+_OPTIONS = {"tol": _not_negative, "maxiter": count, "time_limit": _not_negative, "history": flag, "alpha": number,
+            "beta": number, "normalized": flag}
+
+
+def _options(**given: Any) -> _core.CentralityOptions:
     options = _core.CentralityOptions()
-    options.tol = tol
-    options.maxiter = maxiter
-    options.time_limit = time_limit
-    options.history = history
+    assign(options, _OPTIONS, given)
     return options
 
 
@@ -46,9 +52,12 @@ def hits(A: GraphLike, *, tol: float = 1e-9, maxiter: int = 1000, weight: str | 
     Hits
         `hubs` and `authorities`, each a `Ranks`, and `report`.
     """
+    clock = Clock()
+    options = _options(tol=tol, maxiter=maxiter, time_limit=time_limit, history=history)
     adjacency, nodes = _adjacency(A, weight)
-    options = _options(tol, maxiter, time_limit, history)
-    hubs, authorities, facts = _core.hits(as_matrix(adjacency), options, kernel, callback)
+    hubs, authorities, facts = _core.hits(as_matrix(adjacency), options, text("kernel", kernel),
+                                          function("callback", callback))
+    clock.finish(facts, "plan")
     facts["history"] = history_of(facts["history"])
     report = HitsReport(tolerance=tol, **facts)
     return Hits(Ranks(hubs, report, nodes), Ranks(authorities, report, nodes), report)
@@ -79,11 +88,11 @@ def katz(A: GraphLike, alpha: float | None = None, beta: float = 1.0, *, normali
     -------
     Ranks
     """
+    clock = Clock()
+    options = _options(alpha=0.0 if alpha is None else alpha, beta=beta, normalized=normalized, tol=tol, maxiter=maxiter,
+                       time_limit=time_limit, history=history)
     adjacency, nodes = _adjacency(A, weight)
-    options = _options(tol, maxiter, time_limit, history)
-    options.alpha = 0.0 if alpha is None else alpha
-    options.beta = beta
-    options.normalized = normalized
-    scores, facts = _core.katz(as_matrix(adjacency), options, kernel, callback)
+    scores, facts = _core.katz(as_matrix(adjacency), options, text("kernel", kernel), function("callback", callback))
+    clock.finish(facts, "plan")
     facts["history"] = history_of(facts["history"])
     return Ranks(scores, KatzReport(tolerance=tol, **facts), nodes)

@@ -5,51 +5,40 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-
 from . import _core
-from ._matrix import as_vector, dtype_of, require_word
+from ._arguments import Clock, assign, count, flag, function, number, require_word
+from ._matrix import as_array, as_vector
 from ._plan import Plan
-from ._precond import function_operator
-from ._solve import _first_guess, _shaped
+from ._solve import System, _first_guess, _limit, _shaped, default_tolerance
 from .errors import NotSupported
 from .results import Solution
 
 if TYPE_CHECKING:
     from ._types import Fit
 
-
-def _with_transpose(A: Any, stream: Any) -> tuple[Any, str, Any]:
-    """`A` as an operator with transposed products, and the name of its kernel."""
-    if isinstance(A, Plan):
-        if not A._core.has_transpose:
-            raise NotSupported("least squares need products with the transpose: tessera.Plan(A, transpose=True)")
-        return A._core, A.info.kernel, A
-    if hasattr(A, "matvec") and hasattr(A, "rmatvec"):
-        dtype = np.float32 if getattr(A, "dtype", None) == np.float32 else np.float64
-        return function_operator(A, dtype, transposed=True), "function", A
-    plan = Plan(A, transpose=True, stream=stream)
-    return plan._core, plan.info.kernel, plan
+_LIMITS = {"time_limit": _limit, "stagnation_window": count, "history_rows": count}
+_OPTIONS = {"damp": number, "atol": _limit, "btol": _limit, "conlim": number, "maxiter": count, "history": flag}
+_NAMES = (*_OPTIONS, "x0", "precond", "callback", "stream")
 
 
-def _fit(method: str, A: Any, b: Any, damp: float, atol: float, btol: float, conlim: float, maxiter: int | None, x0: Any,
-         precond: str, callback: Any, history: bool, stream: Any, extra: dict[str, Any]) -> Solution:
+def fit(method: str, A: Any, b: Any, x0: Any, precond: str, callback: Any, stream: Any, clock: Clock,
+        given: dict[str, Any], limits: dict[str, Any], tolerance: float) -> Solution:
+    """Least squares. Options of `given` that are None have their defaults; atol and btol are then `tolerance`, or what
+    the type can be expected to reach."""
     require_word("precond", precond, ("none", "jacobi"))
     options = _core.LeastSquaresOptions()
-    options.damp, options.atol, options.btol, options.history = abs(damp), atol, btol, history
-    options.conlim = conlim if conlim > 0 else math.inf
-    if maxiter is not None:
-        options.maxiter = maxiter
-    for name, value in extra.items():
-        if not hasattr(options, name):
-            raise TypeError(f'unexpected keyword argument "{name}"')
-        setattr(options, name, value)
-    core, kernel, kept = _with_transpose(A, stream)
-    dtype, context = dtype_of(core), getattr(kept, "_context", None)
-    vector = as_vector(b, core.rows, dtype, "b", context)
-    x, target = _first_guess(x0, b, core.cols, dtype, context)
-    facts = _core.fit(method, core, vector, target, options, precond == "jacobi", callback)
-    return Solution(_shaped(x, b), facts, method, precond, kernel)
+    b, x0 = as_array(b, "b"), None if x0 is None else as_array(x0, "x0")
+    system = System(A, stream, clock, transpose=True, b=b, x0=x0)
+    if isinstance(A, Plan) and not A._core.has_transpose:
+        raise NotSupported("least squares need products with the transpose: tessera.Plan(A, transpose=True)")
+    options.atol = options.btol = max(tolerance, default_tolerance(system.dtype))
+    assign(options, _OPTIONS, {name: value for name, value in given.items() if value is not None})
+    assign(options, _LIMITS, limits, _NAMES)
+    options.damp = abs(options.damp)
+    vector = as_vector(b, system.rows, system.dtype, "b", system.context)
+    x, target = _first_guess(x0, b, system.cols, system.dtype, system.context)
+    facts = _core.fit(method, system.core, vector, target, options, precond == "jacobi", function("callback", callback))
+    return Solution(_shaped(x, b), clock.finish(facts), method, precond, system.kernel)
 
 
 _DOC = """{title}
@@ -65,7 +54,7 @@ _DOC = """{title}
     atol, btol : float
         With r = (b - A x, -damp x): converged when ‖A' r‖ ≤ atol ‖A‖ ‖r‖ or ‖r‖ ≤ btol ‖b‖, which are computed from the
         returned x. ‖A‖ is a lower bound of the 2-norm from the iteration; that of SciPy estimates the Frobenius norm, so
-        the same atol asks for more here.
+        the same atol asks for more here. Default 1e-6, in float32 1e-5.
     conlim : float
         Ends, as "stagnated", when a lower bound of cond(A) exceeds it; 0: never.
     maxiter : int, optional
@@ -86,20 +75,22 @@ _DOC = """{title}
     Returns
     -------
     Solution
-        ``x, info = ...``; `report` is a `LeastSquaresReport`. Computed in the type of A.
+        ``x, info = ...``; `report` is a `LeastSquaresReport`. Computed in NumPy's common type of A, b and x0.
     """
 
 
 def _method(name: str, title: str) -> Fit:
-    def function(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e-6, conlim: float = 1e8,
-                 maxiter: int | None = None, x0: Any = None, *, precond: str = "none", callback: Any = None,
-                 history: bool = False, stream: Any = None, **options: Any) -> Solution:
-        return _fit(name, A, b, damp, atol, btol, conlim, maxiter, x0, precond, callback, history, stream, options)
+    def fitted(A: Any, b: Any, damp: float = 0.0, atol: float | None = None, btol: float | None = None,
+               conlim: float = 1e8, maxiter: int | None = None, x0: Any = None, *, precond: str = "none",
+               callback: Any = None, history: bool = False, stream: Any = None, **options: Any) -> Solution:
+        given = {"damp": damp, "atol": atol, "btol": btol, "maxiter": maxiter, "history": history,
+                 "conlim": conlim if number("conlim", conlim) > 0 else math.inf}
+        return fit(name, A, b, x0, precond, callback, stream, Clock(), given, options, 1e-6)
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "tessera"
-    function.__doc__ = _DOC.format(title=title)
-    return cast("Fit", function)
+    fitted.__name__ = fitted.__qualname__ = name
+    fitted.__module__ = "tessera"
+    fitted.__doc__ = _DOC.format(title=title)
+    return cast("Fit", fitted)
 
 
 lsmr = _method("lsmr", "LSMR (Fong and Saunders 2011) for least squares: ‖A' r‖ falls with every iteration.")

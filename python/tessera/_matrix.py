@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,31 +11,86 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from . import _core, _device
-from .errors import DimensionError, InvalidArgument, InvalidMatrix
+from ._arguments import kind_of, shown
+from .errors import DimensionError, InvalidArgument, InvalidMatrix, OptionError
 
 if TYPE_CHECKING:
     from ._types import Real
 
 
-def value_type(dtype: npt.DTypeLike) -> Real:
+Matrix = (_core.Matrix64, _core.Matrix32)
+
+
+def value_type(dtype: npt.DTypeLike, name: str = "values") -> Real:
     """The type in which Tessera computes with values of `dtype`: float32 for float32 and float16, else float64."""
     dtype = np.dtype(dtype)
     if dtype.kind == "c":
-        raise TypeError(f"values of type {dtype}: Tessera computes in real numbers, float32 and float64")
+        raise OptionError(f"{name} of type {dtype}: Tessera computes in real numbers, float32 and float64")
     if dtype.kind not in "biuf":
-        raise TypeError(f"values of type {dtype}: numbers are needed")
+        raise OptionError(f"{name} of type {dtype}: numbers are needed")
     return np.float32 if dtype in (np.float32, np.float16) else np.float64
+
+
+_FOREIGN: tuple[tuple[Callable[[Any], bool], str], ...] = (  # what is often given instead of a matrix, and how it becomes one
+    (lambda A: isinstance(A, (str, os.PathLike)), "a path: tessera.read reads matrices"),
+    (lambda A: isinstance(A, (list, tuple)),
+     "with tuples: edges are for networkx.DiGraph, their files for tessera.read_edges; a dense matrix is a list of lists"),
+    (lambda A: hasattr(A, "adj"), "a graph: networkx.to_scipy_sparse_array(graph) is its matrix"),
+    (lambda A: hasattr(A, "get_adjacency_sparse"), "a graph: graph.get_adjacency_sparse() is its matrix"),
+    (lambda A: type(A).__name__ == "SuperLU", "factors: LinearOperator(lu.shape, matvec=lu.solve) of SciPy is an M"),
+    (lambda A: hasattr(A, "aspreconditioner"), "a hierarchy: its aspreconditioner() is an M"),
+    (lambda A: callable(A) and not hasattr(A, "__len__"),
+     "a function: LinearOperator(shape, matvec=function) of SciPy has a shape, too"),
+    (lambda A: True, "no matrix that is known here"),
+)
+
+
+def is_array(values: object) -> bool:
+    """Whether NumPy can make an array of `values`, and not item by item."""
+    if isinstance(values, (Sequence, memoryview)):
+        return not isinstance(values, (str, bytes))
+    return any(hasattr(values, name) for name in ("__array__", "__array_interface__", "__array_struct__"))
+
+
+def as_known(A: Any, name: str = "A") -> Any:
+    """`A` itself if it is a sparse matrix, an operator or on a GPU, else a 2-D array."""
+    if sp.issparse(A) or isinstance(A, Matrix) or _device.is_device_csr(A):
+        return A
+    if hasattr(A, "matvec") and hasattr(A, "shape"):
+        return A
+    if not is_array(A) or isinstance(A, (list, tuple)) and any(isinstance(row, tuple) for row in A):
+        raise OptionError(f"{name} is {shown(A)}, {next(advice for is_it, advice in _FOREIGN if is_it(A))}")
+    dense = _asarray(A, name)
+    if dense.ndim != 2:
+        raise DimensionError(f"{name} has shape {dense.shape}: a matrix has 2 dimensions")
+    return dense
+
+
+def _asarray(values: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:  # rows of different lengths
+        raise InvalidArgument(f"{name}: {error}") from None
+    value_type(array.dtype, name)
+    return array
+
+
+def as_array(values: Any, name: str) -> Any:
+    """Elements of vectors: an array of NumPy, or on a GPU as it is."""
+    if type(values) is np.ndarray and values.dtype.kind == "f" or _device.is_device_array(values):
+        return values
+    if sp.issparse(values):
+        raise OptionError(f"{name} is a sparse matrix of shape {values.shape}: {name}.toarray() is dense")
+    if not is_array(values) or len(np.shape(values)) == 0:
+        raise OptionError(f"{name} is {shown(values)}: an array is needed")
+    return _asarray(values, name)
 
 
 def _csr_of(A: Any) -> Any:
     """`A` itself if it is in compressed sparse rows, else a conversion."""
     if sp.issparse(A):
         return A if A.format == "csr" else A.tocsr()
-    dense = np.asarray(A)
-    if dense.ndim != 2:
-        raise DimensionError(f"A has {dense.ndim} dimensions: a matrix has 2")
-    value_type(dense.dtype)
-    return sp.csr_array(dense)
+    return sp.csr_array(A)
 
 
 def _adopt(A: Any, dtype: Real) -> Any:
@@ -45,7 +101,7 @@ def _adopt(A: Any, dtype: Real) -> Any:
     return _core.adopt(A.shape[0], A.shape[1], np.ascontiguousarray(A.indptr), indices, data[:nnz])
 
 
-def as_matrix(A: Any, dtype: Real | None = None, stream: Any = None) -> Any:
+def as_matrix(A: Any, dtype: Real | None = None, stream: Any = None, name: str = "A") -> Any:
     """`A` for the library.
 
     Columns and values of a CSR matrix of SciPy stay where they are if the columns have 32 bits and the values are
@@ -59,15 +115,21 @@ def as_matrix(A: Any, dtype: Real | None = None, stream: Any = None) -> Any:
         Of the values; default: as `value_type`.
     stream : stream of CuPy or PyTorch, or int, optional
         CUDA stream of the work, for a matrix on a GPU. An address must stay valid until the interpreter ends.
+    name : str
+        Of `A` in messages.
     """
-    if isinstance(A, (_core.Matrix64, _core.Matrix32)):
+    A = as_known(A, name)
+    if isinstance(A, Matrix):
         return A
+    if hasattr(A, "matvec"):
+        raise OptionError(f"{name} is {kind_of(A)}, an operator: a matrix is needed, with its entries")
     if _device.is_device_csr(A):
         return _device.adopt_csr(A, stream)
     A = _csr_of(A)
     if A.ndim != 2:
-        raise DimensionError(f"A has {A.ndim} dimension: a matrix has 2")
-    dtype = value_type(A.dtype) if dtype is None else dtype
+        raise DimensionError(f"{name} has shape {A.shape}: a matrix has 2 dimensions")
+    own = value_type(A.dtype, name)
+    dtype = own if dtype is None else dtype
     try:
         return _adopt(A, dtype)
     except InvalidMatrix:
@@ -109,9 +171,7 @@ def as_vector(values: Any, size: int, dtype: npt.DTypeLike, name: str, context: 
     """
     if _device.is_device_array(values):
         return _device.as_vector(values, size, dtype, name, context)
-    vector = np.asarray(values)
-    if vector.dtype.kind == "c":
-        raise TypeError(f"{name} of type {vector.dtype}: Tessera computes in real numbers, float32 and float64")
+    vector = as_array(values, name)
     if vector.ndim == 2 and vector.shape[1] == 1:
         vector = vector[:, 0]
     if vector.ndim != 1:
@@ -123,16 +183,8 @@ def as_vector(values: Any, size: int, dtype: npt.DTypeLike, name: str, context: 
 
 def as_columns(values: Any, size: int, dtype: npt.DTypeLike, name: str) -> npt.NDArray[Any]:
     """Several vectors of `size` elements of `dtype` as the columns of an array without gaps, in place where possible."""
-    columns = np.asarray(values)
-    if columns.dtype.kind == "c":
-        raise TypeError(f"{name} of type {columns.dtype}: Tessera computes in real numbers, float32 and float64")
+    columns = as_array(values, name)
     if columns.ndim != 2 or columns.shape[0] != size:
         raise DimensionError(f"{name} has shape {columns.shape}: columns of {size} elements are needed")
     columns = np.asarray(columns, dtype=dtype)
     return columns if columns.flags.f_contiguous else np.ascontiguousarray(columns)
-
-
-def require_word(name: str, word: str, words: Sequence[str]) -> None:
-    """Refuses a word that is none of `words`."""
-    if word not in words:
-        raise InvalidArgument(f'{name} "{word}" is none of {", ".join(words)}')

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._matrix import as_matrix
+from ._arguments import Clock, count, flag, function, number, require_word, text
+from ._matrix import as_array, as_matrix
 from .errors import DimensionError, InvalidArgument
 from .report import PageRankReport, history_of
 from .results import Ranks
@@ -39,8 +40,8 @@ def _teleport(personalization: Any, nodes: list[Any] | None, vertices: int) -> n
         unknown = set(personalization).difference(names)
         if unknown:
             raise InvalidArgument(f"personalization: {sorted(map(str, unknown))[0]} is no vertex of the graph")
-        return np.array([personalization.get(name, 0.0) for name in names], dtype=float)
-    values = np.ascontiguousarray(personalization, dtype=float)
+        return np.array([number("personalization", personalization.get(name, 0.0)) for name in names])
+    values = np.ascontiguousarray(as_array(personalization, "personalization"), dtype=float)
     if values.shape != (vertices,):
         raise DimensionError(f"personalization has shape {values.shape}, the graph {vertices} vertices")
     return values
@@ -83,9 +84,16 @@ def pagerank(A: GraphLike, damping: float = 0.85,
     Ranks
         `ranks`, `report`, `as_dict()`, `top(k)`.
     """
+    clock = Clock()
+    require_word("norm", norm, ("l1", "l2", "linf"))
+    require_word("dangling", dangling, ("teleport", "uniform", "self", "drop"))
+    settings = _core.rank_settings(number("damping", damping), number("tol", tol, 0.0), norm, dangling,
+                                   count("maxiter", maxiter), number("time_limit", time_limit, 0.0),
+                                   flag("history", history), text("kernel", kernel))
     adjacency, nodes = _adjacency(A, weight)
     matrix = as_matrix(adjacency)
-    settings = _core.rank_settings(damping, tol, norm, dangling, maxiter, time_limit, history, kernel)
-    ranks, facts = _core.rank(matrix, settings, _teleport(personalization, nodes, matrix.rows), callback)
+    teleport = _teleport(personalization, nodes, matrix.rows)
+    ranks, facts = _core.rank(matrix, settings, teleport, function("callback", callback))
+    clock.finish(facts, "plan")
     facts["history"] = history_of(facts["history"])
     return Ranks(ranks, PageRankReport(tolerance=tol, **facts), nodes)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator
 
 from . import _core
+from ._arguments import count, flag, text
 from ._device import new_like, is_device_array
 from ._matrix import as_csr, as_matrix, as_vector, dtype_of
 from .errors import DimensionError, NotSupported
@@ -73,8 +74,9 @@ class _Operator(LinearOperator):
 class Plan(_Operator):
     """A kernel prepared for one matrix: ``plan @ x``, ``plan.T @ x``, and A of every solver.
 
-    A plan is a `scipy.sparse.linalg.LinearOperator`. It refers to the arrays of the matrix: do not change them while it
-    lives, but for values that `update_values` hands over.
+    A plan is a `scipy.sparse.linalg.LinearOperator`. It refers to the arrays of the matrix, which NumPy refuses to write
+    while a plan reads them. `update_values` changes values; from then on the plan has its own, and those of the matrix
+    may be written again.
 
     Parameters
     ----------
@@ -113,7 +115,8 @@ class Plan(_Operator):
         self._matrix = as_matrix(A, stream=stream)
         self._options: dict[str, Any] = dict(kernel=kernel, determinism=determinism, expected_products=expected_products)
         kind = _core.Plan64 if dtype_of(self._matrix) is np.float64 else _core.Plan32
-        core = kind(self._matrix, kernel, device or "", transpose, determinism, expected_products)
+        core = kind(self._matrix, text("kernel", kernel), text("device", device or ""), flag("transpose", transpose),
+                    text("determinism", determinism), count("expected_products", expected_products, 1))
         super().__init__(core, self._matrix.context)
 
     @property
@@ -123,6 +126,8 @@ class Plan(_Operator):
 
     def update_values(self, values: VectorLike) -> None:
         """Replaces the values; positions stay, and the caller's matrix is not changed.
+
+        Waits for products and solves of other threads with this plan; a callback of a solve with it is refused.
 
         Parameters
         ----------

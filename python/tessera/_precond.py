@@ -3,9 +3,10 @@
 import numpy as np
 
 from . import _core
-from ._plan import _Operator, as_plan
-from .errors import InvalidArgument
-
+from ._arguments import hint, text
+from ._matrix import as_array, as_matrix
+from ._plan import Plan, _Operator, as_plan
+from .errors import DimensionError, InvalidArgument, InvalidMatrix
 
 
 def _is_explicit(word):
@@ -15,33 +16,83 @@ def _is_explicit(word):
 
 
 _POLYNOMIAL = (("degree", int), ("explicit_matrix", _is_explicit), ("drop_tolerance", float), ("max_row_entries", int))
+_THRESHOLDS = (("drop_tolerance", float), ("max_row_entries", int))
 _PARAMETERS = {
     "poly": _POLYNOMIAL,
     "neumann": _POLYNOMIAL,
     "iluk": (("level", int),),
-    "ilut": (("drop_tolerance", float), ("max_row_entries", int)),
-    "ilutp": (("drop_tolerance", float), ("max_row_entries", int)),
-    "ict": (("drop_tolerance", float), ("max_row_entries", int)),
+    "ilut": _THRESHOLDS,
+    "ilutp": _THRESHOLDS,
+    "ict": _THRESHOLDS,
     "fsai": (("power", int), ("filter", float)),
     "spai": (("level", int),),
 }
-NAMES = (
-    "none", "jacobi", "spai", "fsai", "amg", "poly", "neumann", "ilu0", "iluk", "ilut", "ilutp", "ic0", "ict", "direct"
-)
+_DESCRIPTIONS = {
+    "none": "the identity",
+    "jacobi": "the inverse of the diagonal",
+    "spai": "sparse approximate inverse by least squares per row; spai:LEVEL, 0 or 1",
+    "fsai": "factorized sparse approximate inverse, for symmetric positive definite matrices; fsai:K:TAU",
+    "amg": "algebraic multigrid by smoothed aggregation",
+    "poly": "Chebyshev polynomial in D^-1 A; poly:DEGREE, or poly:DEGREE:explicit:TAU as a matrix",
+    "neumann": "Neumann series of D^-1 A; neumann:K, or neumann:K:explicit:TAU as a matrix",
+    "ilu0": "incomplete LU factors with the positions of A",
+    "iluk": "incomplete LU factors with fill of level K at most; iluk:K",
+    "ilut": "incomplete LU factors by threshold and count; ilut:TAU:P",
+    "ilutp": "the same with column pivoting; ilutp:TAU:P",
+    "ic0": "incomplete Cholesky factor with the positions of A, for symmetric positive definite matrices",
+    "ict": "incomplete Cholesky factor by threshold and count; ict:TAU:P",
+    "bjacobi": "incomplete factors of diagonal blocks; bjacobi:BLOCKS:SPEC, as bjacobi:4:ilu0",
+    "direct": "sparse direct factors of A itself",
+}
+_FACTORS = ("ilu0", "iluk", "ilut", "ilutp", "ic0", "ict")
 
 
-def _read(text):
+def preconditioners():
+    """Names of preconditioners, with a line about each.
+
+    Examples
+    --------
+    >>> import tessera
+    >>> tessera.preconditioners()["jacobi"]
+    'the inverse of the diagonal'
+    """
+    return dict(_DESCRIPTIONS)
+
+
+def _read(spec, names=tuple(_DESCRIPTIONS)):
     """"ilut:1e-3:20", as the command writes it, as a name and options."""
-    name, *values = text.replace(",", ":").split(":")
-    parameters = _PARAMETERS.get(name, ())
-    if name not in NAMES:
-        raise InvalidArgument(f'preconditioner "{text}" is none of {", ".join(NAMES)}')
-    if len(values) > len(parameters):
-        raise InvalidArgument(f'preconditioner "{text}": {name} takes {len(parameters)} parameters after a colon')
+    name, *values = text("preconditioner", spec).replace(",", ":").split(":")
+    if name not in names:
+        raise InvalidArgument(f'preconditioner "{spec}" is none of {", ".join(names)}{hint(name, names)}')
     try:
+        if name == "bjacobi":
+            if not values:
+                raise ValueError("its blocks follow, as in bjacobi:4:ilu0")
+            name, options = _read(":".join(values[1:]) or "ilu0", _FACTORS)
+            return name, {**options, "blocks": int(values[0])}
+        parameters = _PARAMETERS.get(name, ())
+        if len(values) > len(parameters):
+            raise ValueError(f"{name} takes {len(parameters)} parameters after a colon")
         return name, {key: kind(value) for (key, kind), value in zip(parameters, values)}
     except ValueError as error:
-        raise InvalidArgument(f'preconditioner "{text}": {error}') from None
+        raise InvalidArgument(f'preconditioner "{spec}": {error}') from None
+
+
+def _lay_out(options, rows):
+    """Near-nullspace and coordinates in the order of C++: vector after vector, node after node."""
+    if "near_nullspace" in options:
+        vectors = as_array(options["near_nullspace"], "near_nullspace")
+        if vectors.ndim > 2 or vectors.shape[0] != rows:
+            raise DimensionError(f"near_nullspace has shape {vectors.shape}: ({rows}, k) is needed, a vector per column")
+        options["near_nullspace"] = vectors.ravel("F").astype(float)
+    if "coordinates" in options:
+        places = as_array(options["coordinates"], "coordinates")
+        if places.ndim != 2 or places.shape[1] not in (2, 3) or places.size != rows:
+            raise DimensionError(f"coordinates have shape {places.shape}: (nodes, 2) or (nodes, 3) is needed, with a row "
+                                 f"per node and {rows} elements, one per row of A")
+        options["coordinates"] = places.ravel().astype(float)
+        options.setdefault("block_size", places.shape[1])
+    return options
 
 
 class Preconditioner(_Operator):
@@ -51,11 +102,12 @@ class Preconditioner(_Operator):
     ----------
     A : as for `Plan`, or a Plan
     kind : str
-        "jacobi", "spai", "fsai", "amg", "poly", "neumann", "ilu0", "iluk", "ilut", "ilutp", "ic0", "ict" or "direct";
-        parameters may follow, as in "ilut:1e-3:20", "fsai:2", "poly:4" or "neumann:3:explicit:1e-2".
+        A name of `tessera.preconditioners()`; parameters may follow, as in "ilut:1e-3:20", "fsai:2", "poly:4",
+        "neumann:3:explicit:1e-2" or "bjacobi:4:ilu0".
     **options
-        As in C++: of "amg" `strength_threshold`, `coarsest_rows`, `max_levels`, `block_size`, `near_nullspace`,
-        `coordinates`, `prolongator_damping`, `cycle`, `smoother`, `sweeps`, `precision`, `prepare_refresh`; of
+        As in C++: of "amg" `strength_threshold`, `coarsest_rows`, `max_levels`, `block_size`, `near_nullspace` (an
+        array (n, k), a vector per column, as in PyAMG), `coordinates` (an array (nodes, 2) or (nodes, 3)),
+        `prolongator_damping`, `cycle`, `smoother`, `sweeps`, `precision`, `prepare_refresh`; of
         "poly" and "neumann" `degree`, `interval_ratio`, `damping`, `power_steps`, `explicit_matrix`, `drop_tolerance`,
         `max_row_entries`; of incomplete factors `level`, `drop_tolerance`, `max_row_entries`, `pivot_tolerance`,
         `blocks`, `fill_limit`, `time_limit`; of "fsai" `power`, `filter`, `max_row_entries`, `post_filter`; of "spai"
@@ -72,8 +124,9 @@ class Preconditioner(_Operator):
         if self.kind == "none":
             raise InvalidArgument('preconditioner "none" is the identity: leave M out')
         plan = as_plan(A)
-        super().__init__(_core.make_preconditioner(plan._core, self.kind, {**values, **options}), plan._context)
-        self._name = kind
+        options = _lay_out({**values, **options}, plan.shape[0])
+        super().__init__(_core.make_preconditioner(plan._core, self.kind, options), plan._context)
+        self._name, self._positions = kind, _core.hash_of_positions(plan._matrix)
 
     @property
     def info(self):
@@ -81,8 +134,20 @@ class Preconditioner(_Operator):
         return self._core.facts
 
     def refresh(self, A):
-        """Takes the values of a matrix, or of a plan as they are now, with the same positions."""
-        self._core.refresh(as_plan(A)._core)
+        """Takes the values of a matrix, or of a plan as they are now, with the same positions.
+
+        Raises
+        ------
+        InvalidMatrix
+            For other positions (on a GPU, for another number of them); M stays as it is.
+        """
+        plan = A if isinstance(A, Plan) else Plan(as_matrix(A, self.dtype.type))
+        if plan.dtype != self.dtype:
+            raise InvalidArgument(f"A is a Plan of type {plan.dtype}, the preconditioner of type {self.dtype}")
+        if plan.shape == self.shape and _core.hash_of_positions(plan._matrix) != self._positions:
+            raise InvalidMatrix(f'refresh takes new values alone: the positions are not those that "{self._name}" was set up '
+                                "for; make another Preconditioner")
+        self._core.refresh(plan._core)
 
     def _adjoint(self):
         if self.info["is_symmetric"]:
@@ -94,11 +159,10 @@ class Preconditioner(_Operator):
 
 
 def function_operator(operator, dtype, transposed=False):
-    """A LinearOperator of SciPy, a matrix or a function of one vector, as an operator of the extension."""
+    """A LinearOperator of SciPy as an operator of the extension."""
     kind = _core.Function64 if np.dtype(dtype) == np.float64 else _core.Function32
-    function = operator.matvec if hasattr(operator, "matvec") else operator.__matmul__
 
     def writing(function):
         return lambda x, y: np.copyto(y, function(x.copy()), casting="same_kind")
 
-    return kind(*operator.shape, writing(function), writing(operator.rmatvec) if transposed else None)
+    return kind(*operator.shape, writing(operator.matvec), writing(operator.rmatvec) if transposed else None)

@@ -1,60 +1,147 @@
 """Solutions of A x = b."""
 
+import time
+
 import numpy as np
 import scipy.sparse as sp
 
 from . import _core, _device
-from ._matrix import as_columns, as_vector, dtype_of, require_word
-from ._plan import Plan, _Operator, as_plan
+from ._arguments import Clock, assign, count, flag, function, number, require_word, text
+from ._matrix import Matrix, as_array, as_columns, as_known, as_matrix, as_vector, dtype_of, value_type
+from ._plan import Plan, _Operator
 from ._precond import Preconditioner, function_operator
-from .errors import DimensionError, InvalidArgument
+from .errors import DimensionError, InvalidArgument, NotSupported, OptionError
 from .results import Solution, Solutions
 
-METHODS = tuple(_core.methods())
+METHODS = _core.methods()  # with a line and their own options
 RUNGS = ("cg", "bicgstab", "gmres", "idr")  # of the ladder
 MIXED = ("cg", "bicgstab", "gmres", "richardson")  # with corrections in single precision
+LEAST_SQUARES = ("lsmr", "cgls")
+_WORDS = ("auto", *METHODS, "direct", *LEAST_SQUARES)
 
 
-def _options(rtol, atol, maxiter, history, extra):
+def _limit(name, value):
+    return number(name, value, 0.0)
+
+
+_OPTIONS = {"rtol": _limit, "atol": _limit, "maxiter": count, "history": flag, "time_limit": _limit,
+            "divergence_tolerance": number, "stagnation_window": count, "breakdown_restarts": count,
+            "replacement_interval": count, "restart": count, "side": text, "spectrum_low": number,
+            "spectrum_high": number, "seed": count, "history_rows": count}
+
+
+def methods():
+    """Names of methods for `solve`, with a line about each.
+
+    Examples
+    --------
+    >>> import tessera
+    >>> tessera.methods()["cg"]
+    'conjugate gradients, for symmetric positive definite matrices'
+    """
+    return {
+        "auto": "tries methods and preconditioners in the order of what they should cost",
+        **{name: line for name, (line, _) in METHODS.items()},
+        "direct": "sparse direct factors with iterative refinement, on the host",
+        "lsmr": "least squares, for matrices of any shape",
+        "cgls": "least squares by conjugate gradients, for matrices of any shape",
+    }
+
+
+def default_tolerance(dtype):
+    """rtol where none is given."""
+    return _core.default_tolerance32 if dtype == np.float32 else _core.default_tolerance64
+
+
+def _require_owned(method, options):
+    """Refuses options that the method does not use."""
+    for name in options:
+        owners = [each for each, (_, own) in METHODS.items() if name in own]
+        if owners and method not in owners and (method != "auto" or name not in ("restart", "seed")):
+            raise OptionError(f'{name} does not apply to "{method}": it belongs to {", ".join(owners)}')
+
+
+def _options(method, dtype, rtol, atol, maxiter, history, extra, known=("M", "x0", "callback")):
+    """The options of a method; "auto" is the ladder, whose rungs have some of several methods."""
     options = _core.SolverOptions()
-    options.rtol, options.atol, options.history = rtol, atol, history
+    given = {"rtol": rtol if rtol is not None else default_tolerance(dtype), "atol": atol, "history": history, **extra}
     if maxiter is not None:
-        options.maxiter = maxiter
-    for name, value in extra.items():
-        if not hasattr(options, name):
-            raise TypeError(f'unexpected keyword argument "{name}"')
-        setattr(options, name, value)
+        given["maxiter"] = maxiter
+    assign(options, _OPTIONS, given, known)
+    _require_owned(method, extra)
     return options
 
 
-def _operator(A, stream=None):
-    """`A` for a solver, the name of its kernel, and what has to stay alive."""
-    if isinstance(A, _Operator):
-        return A._core, A.info.kernel if isinstance(A, Plan) else A.kind, A
-    if not sp.issparse(A) and not _device.is_device_csr(A) and (hasattr(A, "matvec")):
-        dtype = np.float32 if getattr(A, "dtype", None) == np.float32 else np.float64
-        return function_operator(A, dtype), "function", A
-    plan = as_plan(A, stream)
-    return plan._core, plan.info.kernel, plan
+def is_function(A):
+    """Whether `A` has products alone, and is none of the extension."""
+    return hasattr(A, "matvec") and not isinstance(A, _Operator) and not sp.issparse(A)
 
 
-def _inverse(M, A, dtype):
-    """`M` for a solver, and its name."""
+def _shape_of(A):
+    return (A.rows, A.cols) if isinstance(A, Matrix) else A.shape
+
+
+class System:
+    """A as an operator of the extension, in the type in which NumPy would compute with A, b and x0."""
+
+    def __init__(self, A, stream=None, clock=None, transpose=False, **vectors):
+        A = as_known(A)
+        if _device.is_device_csr(A):
+            A = as_matrix(A, stream=stream)
+        types = {name: each.dtype for name, each in vectors.items()
+                 if each is not None and not _device.is_device_array(each)}
+        own = value_type(dtype_of(A) if isinstance(A, Matrix) else A.dtype or np.float64, "A")
+        if isinstance(A, (Matrix, _Operator)):
+            require_type(f"A is a {type(A).__name__}", own, types)
+        self.dtype = own if isinstance(A, (Matrix, _Operator)) else value_type(np.result_type(own, *types.values()))
+        self.is_function = is_function(A)
+        if isinstance(A, _Operator):
+            self.core, self.kernel, self.kept = A._core, A.info.kernel if isinstance(A, Plan) else A.kind, A
+        elif self.is_function:
+            self.core, self.kernel, self.kept = function_operator(A, self.dtype, transpose), "function", A
+        else:
+            self.kept = Plan(as_matrix(A, self.dtype, stream), transpose=transpose, stream=stream)
+            self.core, self.kernel = self.kept._core, self.kept.info.kernel
+            if clock is not None:
+                clock.lap("plan")
+        self.context = getattr(self.kept, "_context", None)
+        self.rows, self.cols = self.core.rows, self.core.cols
+
+    def require_square(self):
+        """Refuses other shapes."""
+        if self.rows != self.cols:
+            raise DimensionError(f"A is {self.rows} x {self.cols}: A x = b needs a square matrix; tessera.lsmr solves least "
+                                 "squares")
+
+
+def require_type(what, dtype, types):
+    """Refuses vectors with which NumPy would compute in another type."""
+    for name, each in types.items():
+        if value_type(np.result_type(dtype, each), name) != dtype:
+            raise InvalidArgument(f"{what} of type {np.dtype(dtype)}, {name} of type {each}: pass {name}.astype(np.float32), "
+                                  "or A.astype(np.float64)")
+
+
+def _inverse(M, system, clock=None):
+    """`M` for a solver, its name, and what has to stay alive."""
     if M is None or (isinstance(M, str) and M == "none"):
         return None, "none", None
     if isinstance(M, str):
-        if not isinstance(A, Plan):
+        if not isinstance(system.kept, Plan):
             raise InvalidArgument(f'preconditioner "{M}" needs the entries of A, which is a function here')
-        M = Preconditioner(A, M)
+        M = Preconditioner(system.kept, M)
+        if clock is not None:
+            clock.lap("preconditioner")
+    M = as_known(M, "M")
     if isinstance(M, _Operator):
-        if M.dtype != dtype:
-            raise InvalidArgument(f"M is of type {M.dtype}, A of type {np.dtype(dtype)}")
+        if M.dtype != system.dtype:
+            raise InvalidArgument(f"M is of type {M.dtype}, A x = b of type {np.dtype(system.dtype)}")
         return M._core, getattr(M, "_name", "plan"), M
-    if hasattr(M, "matvec"):
-        return function_operator(M, dtype), "function", M
-    plan = as_plan(M)
-    if plan.dtype != dtype:
-        return function_operator(M, dtype), "function", M
+    if is_function(M):
+        return function_operator(M, system.dtype), "function", M
+    plan = Plan(as_matrix(M, system.dtype, name="M"))
+    if clock is not None:
+        clock.lap("preconditioner")
     return plan._core, "matrix", plan
 
 
@@ -70,7 +157,7 @@ def _first_guess(x0, b, size, dtype, context):
 
 
 def _shaped(x, b):
-    """x in the shape of b: SciPy gives a column where it got one."""
+    """x in the shape of b, which may be a column."""
     return x.reshape(-1, 1) if isinstance(b, np.ndarray) and b.ndim == 2 else x
 
 
@@ -88,7 +175,7 @@ class Solver:
         An approximate inverse of A. It is applied from the right by "bicgstab", "gmres" and "idr"; by "gmres" with
         ``side="left"`` from the left.
     rtol, atol : float
-        Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol).
+        Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol). Default of rtol: 1e-8, in float32 1e-5.
     maxiter : int, optional
         Default 10000.
     history : bool
@@ -97,21 +184,31 @@ class Solver:
         Called after every iteration with an object of `iteration`, `max_iterations`, `residual`, `target` and
         `seconds`; what it returns, if true, ends the solve with the status "interrupted".
     **options
-        `restart` and `side` ("right", "left") of gmres, `spectrum_low` and `spectrum_high` (of chebyshev: bounds of the eigenvalues of M A),
-        `time_limit` (seconds), `seed`, `divergence_tolerance`, `stagnation_window`,
-        `breakdown_restarts`, `replacement_interval`, `history_rows`.
+        `restart` and `side` ("right", "left") of gmres, `spectrum_low` and `spectrum_high` of chebyshev (bounds of the
+        eigenvalues of M A), `seed` of bicgstab and idr; of all methods `time_limit` (seconds), `divergence_tolerance`,
+        `stagnation_window`, `breakdown_restarts`, `replacement_interval`, `history_rows`. Those of other methods are
+        refused.
+
+    Attributes
+    ----------
+    times_ms : dict
+        Wall-clock milliseconds of "plan" and "preconditioner"; None for what existed before.
     """
 
-    def __init__(self, A, method="cg", *, M=None, rtol=1e-8, atol=0.0, maxiter=None, history=False, callback=None,
+    def __init__(self, A, method="cg", *, M=None, rtol=None, atol=0.0, maxiter=None, history=False, callback=None,
                  stream=None, **options):
         require_word("method", method, METHODS)
-        core, self._kernel, self._A = _operator(A, stream)
-        self._dtype = dtype_of(core)
-        self._context = getattr(self._A, "_context", None)
-        inverse, self._precond, self._M = _inverse(M, self._A, self._dtype)
-        kind = _core.Solver64 if self._dtype is np.float64 else _core.Solver32
-        self._core = kind(method, core, inverse, _options(rtol, atol, maxiter, history, options), callback)
-        self._method, self._size = method, core.rows
+        clock = Clock()
+        system = System(A, stream, clock)
+        settings = _options(method, system.dtype, rtol, atol, maxiter, history, options)
+        self._set_up(system, method, _inverse(M, system, clock), settings, callback)
+        self.times_ms = {"plan": None, "preconditioner": None, **clock.times_ms}
+
+    def _set_up(self, system, method, inverse, settings, callback):
+        M, self._precond, self._M = inverse
+        kind = _core.Solver64 if system.dtype is np.float64 else _core.Solver32
+        self._core = kind(method, system.core, M, settings, function("callback", callback))
+        self._system, self._method = system, method
 
     def solve(self, b, x0=None):
         """Solves A x = b.
@@ -125,39 +222,80 @@ class Solver:
         Returns
         -------
         Solution
+            `report.times_ms` has the time of this solve; `times_ms` of the solver those of its set-up.
         """
-        vector = as_vector(b, self._size, self._dtype, "b", self._context)
-        x, target = _first_guess(x0, b, self._size, self._dtype, self._context)
+        return self._timed(b, x0)
+
+    def _timed(self, b, x0):
+        begin = time.perf_counter()
+        solution = self._solve(as_array(b, "b"), None if x0 is None else as_array(x0, "x0"))
+        solution._facts["total_ms"] = 1e3 * (time.perf_counter() - begin)
+        return solution
+
+    def _solve(self, b, x0):
+        system = self._system
+        for name, each in (("b", b), ("x0", x0)):
+            if each is not None and each.dtype != system.dtype and not _device.is_device_array(each):
+                require_type("A is", system.dtype, {name: each.dtype})
+        vector = as_vector(b, system.rows, system.dtype, "b", system.context)
+        x, target = _first_guess(x0, b, system.rows, system.dtype, system.context)
         facts = self._core.solve(vector, target)
-        return Solution(_shaped(x, b), facts, self._method, self._precond, self._kernel)
+        return Solution(_shaped(x, b), facts, self._method, self._precond, system.kernel)
 
 
 def _has_columns(b):
     """Whether b holds several right-hand sides. (n, 1) is one."""
-    return not _device.is_device_array(b) and np.ndim(b) == 2 and np.shape(b)[1] != 1
+    return not _device.is_device_array(b) and b.ndim == 2 and b.shape[1] != 1
 
 
-def _iterate_columns(method, A, b, x0, M, settings, callback, stream=None):
-    require_word("method", method, METHODS)
-    core, kernel, A = _operator(A, stream)
-    dtype = dtype_of(core)
-    inverse, precond, M = _inverse(M, A, dtype)
-    b = as_columns(b, core.rows, dtype, "b")
+def _columns(system, b, x0):
+    """b and x to begin with, as columns."""
+    b = as_columns(b, system.rows, system.dtype, "b")
     if x0 is None:
-        x = np.zeros_like(b)
-    else:
-        x = as_columns(x0, core.rows, dtype, "x0").copy(order="K")
-        if x.shape != b.shape:
-            raise DimensionError(f"x0 has shape {x.shape}, b {b.shape}")
-    facts = _core.solve_all(method, core, inverse, b, x, settings, callback)
-    return Solutions(x, [Solution(x[:, j], each, method, precond, kernel) for j, each in enumerate(facts)])
+        return b, np.zeros_like(b)
+    x = as_columns(x0, system.rows, system.dtype, "x0").copy(order="K")
+    if x.shape != b.shape:
+        raise DimensionError(f"x0 has shape {x.shape}, b {b.shape}")
+    return b, x
 
 
-def _iterate(method, A, b, x0, M, rtol, atol, maxiter, callback, history, options):
+def _inverse_in_time(M, system, settings, clock):
+    """`_inverse`, to which the limit of time applies, too: after it nothing is iterated."""
+    inverse = _inverse(M, system, clock)
+    settings.time_limit = max(0.0, settings.time_limit - clock.total_ms / 1e3)
+    if settings.time_limit == 0 and "preconditioner" in clock.times_ms:
+        settings.maxiter = 0
+    return inverse
+
+
+def _finish(facts, settings, clock=None):
+    """The facts of a solve after `_inverse_in_time`."""
+    if settings.time_limit == settings.maxiter == 0 and facts["status"] == "max_iterations":
+        facts["status"] = "time_limit"
+        facts["reason"] = "time limit passed while the preconditioner was set up" + facts["reason"][facts["reason"].find(";"):]
+    return facts if clock is None else clock.finish(facts)
+
+
+def _iterate_columns(method, system, b, x0, M, settings, callback, clock, names=None):
+    inverse, precond, M = _inverse_in_time(M, system, settings, clock)
+    b, x = _columns(system, b, x0)
+    facts = _core.solve_all(method, system.core, inverse, b, x, settings, function("callback", callback))
+    clock.lap("solve")
+    names = names or (method, precond)
+    solutions = [Solution(x[:, j], _finish(each, settings), *names, system.kernel) for j, each in enumerate(facts)]
+    return Solutions(x, solutions, clock.times_ms, clock.total_ms)
+
+
+def _iterate(method, system, b, x0, M, settings, callback, clock, names=None):
+    """Solves by a method; `names` of method and preconditioner are for the report."""
     if _has_columns(b):
-        return _iterate_columns(method, A, b, x0, M, _options(rtol, atol, maxiter, history, options), callback)
-    solver = Solver(A, method, M=M, rtol=rtol, atol=atol, maxiter=maxiter, history=history, callback=callback, **options)
-    return solver.solve(b, x0)
+        return _iterate_columns(method, system, b, x0, M, settings, callback, clock, names)
+    solver = Solver.__new__(Solver)
+    solver._set_up(system, method, _inverse_in_time(M, system, settings, clock), settings, callback)
+    solver._method, solver._precond = names or (method, solver._precond)
+    solution = solver._solve(b, x0)
+    _finish(solution._facts, settings, clock)
+    return solution
 
 
 _ITERATE_DOC = """{title}
@@ -170,7 +308,8 @@ _ITERATE_DOC = """{title}
     x0 : array of n elements, optional
         First guess; default zeros.
     rtol, atol : float
-        Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol), which is computed from the returned x.
+        Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol), which is computed from the returned x. Default of rtol: 1e-8, in
+        float32 1e-5.
     maxiter : int, optional
         Default 10000.
     M : Preconditioner, str, LinearOperator or matrix, optional
@@ -185,20 +324,25 @@ _ITERATE_DOC = """{title}
     Returns
     -------
     Solution
-        ``x, info = ...`` as with SciPy; `report` says how the solve ended. Computed in the type of A.
+        ``x, info = ...`` as with SciPy; `report` says how the solve ended. Computed in NumPy's common type of A, b and x0.
         For b of shape (n, k), in the order of C or of Fortran: `Solutions`, with x of that shape and a report per
         column. Columns of "cg", "bicgstab" and "gmres" share each product with A; NumPy arrays alone.
     """
 
 
 def _method(name, title, a="Any square matrix."):
-    def function(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None, history=True, **options):
-        return _iterate(name, A, b, x0, M, rtol, atol, maxiter, callback, history, options)
+    def solver(A, b, x0=None, *, rtol=None, atol=0.0, maxiter=None, M=None, callback=None, history=True, stream=None,
+               **options):
+        clock = Clock()
+        b, x0 = as_array(b, "b"), None if x0 is None else as_array(x0, "x0")
+        system = System(A, stream, clock, b=b, x0=x0)
+        settings = _options(name, system.dtype, rtol, atol, maxiter, history, options)
+        return _iterate(name, system, b, x0, M, settings, callback, clock)
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "tessera"
-    function.__doc__ = _ITERATE_DOC.format(title=title, a=a)
-    return function
+    solver.__name__ = solver.__qualname__ = name
+    solver.__module__ = "tessera"
+    solver.__doc__ = _ITERATE_DOC.format(title=title, a=a)
+    return solver
 
 
 cg = _method("cg", "Conjugate gradients (Hestenes and Stiefel 1952).", "Symmetric positive definite; so is M.")
@@ -213,33 +357,46 @@ chebyshev = _method("chebyshev", "Chebyshev iteration; `spectrum_low` and `spect
 richardson = _method("richardson", "Richardson iteration x = x + M (b - A x).")
 
 
-def _climb(A, b, x0, method, options, callback, stream):
-    plan = as_plan(A, stream)
-    vector = as_vector(b, plan.shape[0], plan.dtype, "b", plan._context)
-    x, target = _first_guess(x0, b, plan.shape[0], plan.dtype, plan._context)
-    facts = _core.climb(plan._core, vector, target, options, method, callback)
+def _climb(system, b, x0, method, options, callback, clock=None):
+    began = time.perf_counter()
+    vector = as_vector(b, system.rows, system.dtype, "b", system.context)
+    x, target = _first_guess(x0, b, system.rows, system.dtype, system.context)
+    facts = _core.climb(system.core, vector, target, options, method, function("callback", callback))
     rungs = facts["rungs"]
     best = rungs[facts["rung"]] if rungs else {"method": "none", "precond": "none"}
-    return Solution(_shaped(x, b), facts, best["method"], best["precond"], plan.info.kernel)
+    spent = 1e3 * (time.perf_counter() - began)
+    times = facts["times_ms"]
+    times["preconditioner"], times["solve"] = (sum(rung[each] for rung in rungs) for each in ("setup_ms", "solve_ms"))
+    times["analysis"] = spent - times["preconditioner"] - times["solve"]
+    facts["total_ms"] = spent
+    if clock is not None:
+        clock.finish(facts)
+    return Solution(_shaped(x, b), facts, best["method"], best["precond"], system.kernel)
 
 
-def _climb_columns(A, b, x0, method, settings, callback, stream):
+def _climb_columns(system, b, x0, method, settings, callback, clock):
     """The ladder for the first column; its rung for all others, and the ladder for those that it does not solve."""
-    plan = as_plan(A, stream)
-    b = as_columns(b, plan.shape[0], plan.dtype, "b")
-    guess = np.zeros_like(b) if x0 is None else as_columns(x0, plan.shape[0], plan.dtype, "x0")
-    if guess.shape != b.shape:
-        raise DimensionError(f"x0 has shape {guess.shape}, b {b.shape}")
+    b, guess = _columns(system, b, x0)
     if b.shape[1] == 0:
-        return Solutions(b.copy(), [])
+        return Solutions(b.copy(), [], clock.times_ms, clock.total_ms)
+    times = clock.times_ms
+
+    def add(more):
+        for phase, ms in more.items():
+            if ms is not None:
+                times[phase] = times.get(phase, 0.0) + ms
 
     def climb(j, start):
-        return _climb(plan, b[:, j], start, method, settings, callback, None)
+        solution = _climb(system, b[:, j], start, method, settings, callback)
+        add(solution._facts["times_ms"])
+        return solution
 
     found = [climb(0, guess[:, 0])]
     first = found[0].report
-    if first.converged and first.method in METHODS:
-        rest = _iterate_columns(first.method, plan, b[:, 1:], guess[:, 1:], first.precond, settings, callback)
+    if first.converged and first.method in METHODS and b.shape[1] > 1:
+        own = Clock()
+        rest = _iterate_columns(first.method, system, b[:, 1:], guess[:, 1:], first.precond, settings, callback, own)
+        add(own.times_ms)
         for j, each in enumerate(rest.solutions, 1):
             found.append(each if each.converged or each.report.status == "interrupted" else climb(j, each.x))
     else:
@@ -248,7 +405,7 @@ def _climb_columns(A, b, x0, method, settings, callback, stream):
     for j, each in enumerate(found):
         x[:, j] = each.x
         each.x = x[:, j]
-    return Solutions(x, found)
+    return Solutions(x, found, times, clock.total_ms)
 
 
 def _chosen_method(plan, inverse):
@@ -257,28 +414,27 @@ def _chosen_method(plan, inverse):
     return "cg" if symmetric and plan._core.suits_cg() else "gmres"
 
 
-def _solve_mixed(A, b, x0, method, precond, settings, callback, stream):
-    if isinstance(A, Plan) or not hasattr(A, "astype"):
+def _solve_mixed(A, b, x0, method, precond, settings, callback, stream, clock):
+    if isinstance(A, _Operator) or not hasattr(A, "astype"):
         raise InvalidArgument("mixed precision makes two plans: A has to be a matrix, which astype() rounds")
-    plan = as_plan(A, stream)
-    if plan.dtype != np.float64:
-        raise InvalidArgument(f"mixed precision is for matrices of type float64, A is of type {plan.dtype}")
-    if plan.shape[0] != plan.shape[1]:
-        raise DimensionError(f"A is {plan.shape[0]} x {plan.shape[1]}: A x = b needs a square matrix")
-    single = as_plan(A.astype(np.float32), stream)
+    system = System(A, stream, clock, b=b, x0=x0)
+    if system.dtype != np.float64:
+        raise InvalidArgument(f"mixed precision is for systems of type float64, this one is of type {np.dtype(system.dtype)}")
+    system.require_square()
+    single = System(A.astype(np.float32), stream, clock)
     if isinstance(precond, str) and precond == "auto":
         precond = "jacobi"
-    inverse, name, _kept = _inverse(precond, single, np.float32)
+    inverse, name, _kept = _inverse_in_time(precond, single, settings, clock)
     if method == "auto":
-        method = "cg" if _chosen_method(plan, _kept) == "cg" else "bicgstab"
-    size = plan.shape[0]
-    vector = as_vector(b, size, np.float64, "b", plan._context)
-    x, target = _first_guess(x0, b, size, np.float64, plan._context)
-    facts = _core.solve_mixed(method, plan._core, single._core, inverse, vector, target, settings, callback)
-    return Solution(_shaped(x, b), facts, method, name, single.info.kernel)
+        method = "cg" if _chosen_method(system.kept, _kept) == "cg" else "bicgstab"
+    vector = as_vector(b, system.rows, np.float64, "b", system.context)
+    x, target = _first_guess(x0, b, system.rows, np.float64, system.context)
+    facts = _core.solve_mixed(method, system.core, single.core, inverse, vector, target, settings,
+                              function("callback", callback))
+    return Solution(_shaped(x, b), _finish(facts, settings, clock), method, name, single.kernel)
 
 
-def solve(A, b, *, method="auto", precond="auto", precision="matrix", rtol=1e-8, atol=0.0, maxiter=None, x0=None,
+def solve(A, b, *, method="auto", precond="auto", precision="matrix", rtol=None, atol=0.0, maxiter=None, x0=None,
           callback=None, history=True, stream=None, **options):
     """Solves A x = b.
 
@@ -287,20 +443,20 @@ def solve(A, b, *, method="auto", precond="auto", precision="matrix", rtol=1e-8,
 
     Parameters
     ----------
-    A : sparse matrix of SciPy, dense matrix, Plan, CSR matrix on a GPU; square
-        In place where its types allow, and never changed. A LinearOperator of SciPy with a named method and M.
+    A : sparse matrix of SciPy, dense matrix, Plan, CSR matrix on a GPU
+        In place where its types allow, and never changed. A LinearOperator of SciPy with a named method and M. With
+        method "auto" and another number of rows than of columns it is solved in the sense of least squares, by `lsmr`.
     b : array of n elements, or (n, 1); or (n, k): k right-hand sides, in the order of C or of Fortran
     method : str
-        "auto", "cg", "bicgstab", "gmres", "idr", "minres", "chebyshev", "richardson" or "direct".
+        A name of `tessera.methods()`.
     precond : str or Preconditioner
-        "auto", "none", "jacobi", "amg", "ilu0", "iluk:K", "ilut:TAU:P", "ilutp:TAU:P", "ic0", "ict:TAU:P",
-        "fsai:K:TAU", "spai:LEVEL", or M itself.
+        "auto", a name of `tessera.preconditioners()`, with parameters as in "ilut:1e-3:20", or M itself.
     precision : str
         "matrix", the type of A, or "mixed": iterations and preconditioner in float32, residuals and x in float64, with
         "cg", "bicgstab", "gmres" or "richardson" and "jacobi" where `precond` is "auto", for one right-hand side
         (docs/mixed-precision.md).
     rtol, atol : float
-        Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol).
+        Converged when ‖b - A x‖₂ ≤ max(rtol ‖b‖₂, atol). Default of rtol: 1e-8, in float32 1e-5.
     maxiter : int, optional
         Of all attempts together; default 10000.
     x0 : array of n elements, optional
@@ -334,36 +490,55 @@ def solve(A, b, *, method="auto", precond="auto", precision="matrix", rtol=1e-8,
     >>> tessera.solve(A, A @ np.ones(900)).report.status
     'converged'
     """
-    require_word("method", method, ("auto", "direct") + METHODS)
+    require_word("method", method, _WORDS)
     require_word("precision", precision, ("matrix", "mixed"))
+    clock = Clock()
+    A, b, x0 = as_known(A), as_array(b, "b"), None if x0 is None else as_array(x0, "x0")
+    word = precond if isinstance(precond, str) else None
+
+    def settings_for(method, dtype):
+        return _options(method, dtype, rtol, atol, maxiter, history, options, ("precond", "x0", "callback", "stream"))
+
     if precision == "mixed":
         if method not in ("auto",) + MIXED:
             raise InvalidArgument(f'precision "mixed" is for "cg", "bicgstab", "gmres" and "richardson", not "{method}"')
         if _has_columns(b):
-            raise InvalidArgument(f'precision "mixed" is for one right-hand side, b has shape {np.shape(b)}')
-        settings = _options(rtol, atol, maxiter, history, options)
-        return _solve_mixed(A, b, x0, method, precond, settings, callback, stream)
-    by_ladder = isinstance(precond, str) and precond == "auto" and method in ("auto",) + RUNGS
-    if by_ladder and not (hasattr(A, "matvec") and not isinstance(A, Plan)):
-        settings = _options(rtol, atol, maxiter, history, options)
-        if _has_columns(b):
-            return _climb_columns(A, b, x0, method, settings, callback, stream)
-        return _climb(A, b, x0, method, settings, callback, stream)
-    if hasattr(A, "matvec") and not isinstance(A, Plan):
-        if method == "auto":
-            raise InvalidArgument("A is a function: name a method, since nothing can be found out about A")
-        precond = None if isinstance(precond, str) and precond == "auto" else precond
-    else:
-        A = as_plan(A, stream)
-        if A.shape[0] != A.shape[1]:
-            raise DimensionError(f"A is {A.shape[0]} x {A.shape[1]}: A x = b needs a square matrix; "
-                                 "tessera.lsmr solves least squares")
-        if method == "direct" or precond == "direct":
-            method, precond = "richardson" if method in ("auto", "direct") else method, Preconditioner(A, "direct")
-        elif isinstance(precond, str) and precond == "auto":
-            precond = "jacobi" if method != "minres" or A._core.suits_cg() else "none"
+            raise InvalidArgument(f'precision "mixed" is for one right-hand side, b has shape {b.shape}')
+        settings = settings_for(method, np.float64)
+        return _solve_mixed(A, b, x0, method, precond, settings, callback, stream, clock)
+    if method in LEAST_SQUARES or method == "auto" and _shape_of(A)[0] != _shape_of(A)[1]:
+        from . import _least_squares
+
+        method = "lsmr" if method == "auto" else method
+        if number("atol", atol):
+            raise OptionError(f'atol does not apply to "{method}", which solves least squares; that of tessera.{method} has '
+                              "another meaning")
+        rtol = None if rtol is None else _limit("rtol", rtol)
+        return _least_squares.fit(method, A, b, x0, "none" if word == "auto" else precond, callback, stream, clock,
+                                  {"atol": rtol, "btol": rtol, "maxiter": maxiter, "history": history}, options, 0.0)
+    system = System(A, stream, clock, b=b, x0=x0)
+    system.require_square()
+    is_plan = isinstance(system.kept, Plan)
+    if word == "auto" and method in ("auto",) + RUNGS and is_plan:
+        climb = _climb_columns if _has_columns(b) else _climb
+        return climb(system, b, x0, method, settings_for(method, system.dtype), callback, clock)
+    if method == "auto" and not is_plan:
+        raise InvalidArgument("A is a function: name a method, since nothing can be found out about A")
+    is_direct = method == "direct" or method == "auto" and word == "direct"
+    if is_direct and word not in ("auto", "direct"):
+        raise OptionError('precond does not apply to "direct": method="richardson" iterates a preconditioner')
+    settings = settings_for("direct" if is_direct else method, system.dtype)
+    if is_direct:  # refined, as by the command
+        method, precond, settings.maxiter = "richardson", "direct", min(settings.maxiter, 10)
+        settings.stagnation_window = settings.stagnation_window or 3
+    elif word == "auto":
+        precond = "jacobi" if is_plan and (method != "minres" or system.core.suits_cg()) else "none"
+        clock.lap("analysis")
+    if method == "auto":
         if isinstance(precond, str) and precond != "none":
-            precond = Preconditioner(A, precond)
-        if method == "auto":
-            method = _chosen_method(A, precond)
-    return _iterate(method, A, b, x0, precond, rtol, atol, maxiter, callback, history, options)
+            precond = Preconditioner(system.kept, precond)
+            clock.lap("preconditioner")
+        method = _chosen_method(system.kept, precond)
+        clock.lap("analysis")
+        _require_owned(method, options)
+    return _iterate(method, system, b, x0, precond, settings, callback, clock, ("direct", "none") if is_direct else None)

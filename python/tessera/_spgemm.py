@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from . import _core
+from ._arguments import Clock, count, text
 from ._matrix import as_csr, as_matrix, dtype_of, value_type
+from .errors import OptionError
 from .report import ProductReport
 
 if TYPE_CHECKING:
@@ -50,10 +52,12 @@ def spgemm(A: MatrixLike, B: MatrixLike, *, workflow: str = "auto", memory_limit
     scipy.sparse.csr_array, or (csr_array, ProductReport)
         Its columns and values are memory of the library, not copied.
     """
+    clock = Clock()
     dtype = _common_type(A, B)
-    left, right = as_matrix(A, dtype), as_matrix(B, dtype)
+    left, right = as_matrix(A, dtype), as_matrix(B, dtype, name="B")
     if dtype_of(left) is not dtype_of(right):
-        raise TypeError("matrices on a GPU have the same type")
-    arrays, facts = _core.multiply(left, right, workflow, memory_limit)
+        raise OptionError("matrices on a GPU have the same type")
+    arrays, facts = _core.multiply(left, right, text("workflow", workflow), count("memory_limit", memory_limit))
     product = as_csr(arrays)
+    facts["total_ms"] = clock.total_ms
     return (product, ProductReport(**facts)) if report else product

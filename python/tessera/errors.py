@@ -11,6 +11,10 @@ class InvalidArgument(Error, ValueError):
     """An argument outside its documented range."""
 
 
+class OptionError(InvalidArgument, TypeError):
+    """An argument of a wrong type, or one that the function or the method does not have; the message names it."""
+
+
 class DimensionError(Error, ValueError):
     """Operands whose sizes do not fit together; the message names both."""
 

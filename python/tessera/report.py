@@ -145,8 +145,9 @@ class _Report(_Facts):
         return ax
 
 
-def _times(times_ms: dict[str, float]) -> str:
-    return ", ".join(f"{name} {ms:.3g} ms" for name, ms in times_ms.items() if ms > 0) or "0 ms"
+def _times(times_ms: dict[str, float | None], total_ms: float | None) -> str:
+    known = [(name, ms) for name, ms in (*times_ms.items(), ("total", total_ms)) if ms is not None]
+    return ", ".join(f"{name} {ms:.3g} ms" for name, ms in known)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,7 +175,10 @@ class SolveReport(_Report):
         Componentwise (Oettli and Prager); only of `solve` with method and precond "auto".
     history : History or None
     times_ms : dict
-        Wall-clock milliseconds by phase.
+        Wall-clock milliseconds of the call by phase: "plan" (of A, with conversions), "preconditioner", "solve", and of
+        the ladder, whose rungs are summed up, "analysis". None: the phase is not part of the call, or not measured.
+    total_ms : float or None
+        Wall-clock milliseconds of the whole call; None for a column of several right-hand sides.
     rungs : tuple of dict
         What `solve` tried, in order.
     proof : str
@@ -201,7 +205,8 @@ class SolveReport(_Report):
     breakdown: str = "none"
     backward_error: float | None = None
     history: History | None = None
-    times_ms: dict[str, float] = dataclasses.field(default_factory=dict)
+    times_ms: dict[str, float | None] = dataclasses.field(default_factory=dict)
+    total_ms: float | None = None
     rungs: tuple[dict[str, Any], ...] = ()
     proof: str = ""
     single_iterations: int = 0
@@ -227,9 +232,10 @@ class SolveReport(_Report):
             yield "backward", f"componentwise {self.backward_error:.2g}"
         if self.proof:
             yield "singular", self.proof
-        yield "time", _times(self.times_ms)
+        yield "time", _times(self.times_ms, self.total_ms)
         for number, rung in enumerate(self.rungs, 1):
-            yield f"rung {number}", f"{rung['method']}, {rung['precond']}: {rung['outcome']}"
+            spent = f"set-up {rung['setup_ms']:.3g} ms, solve {rung['solve_ms']:.3g} ms"
+            yield f"rung {number}", f"{rung['method']}, {rung['precond']}: {rung['outcome']} ({spent})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -268,7 +274,7 @@ class LeastSquaresReport(SolveReport):
         yield "residual", f"{self.residual:.3g}, ‖A' r‖ {self.normal_residual:.3g}, ‖b‖ {self.b_norm:.3g}"
         yield "reason", self.reason
         yield "matrix", f"‖A‖ at least {self.matrix_norm:.3g}, cond(A) at least {self.condition:.3g}"
-        yield "time", _times(self.times_ms)
+        yield "time", _times(self.times_ms, self.total_ms)
 
 
 class _RankingReport(_Report):
@@ -299,6 +305,9 @@ class PageRankReport(_RankingReport):
     kernel : str
     history : History or None
     times_ms : dict
+        Wall-clock milliseconds of the call by phase; "plan" is all set-up of the matrix. None: not measured.
+    total_ms : float
+        Wall-clock milliseconds of the whole call.
     """
 
     status: str
@@ -311,7 +320,8 @@ class PageRankReport(_RankingReport):
     dangling_count: int
     kernel: str
     history: History | None = None
-    times_ms: dict[str, float] = dataclasses.field(default_factory=dict)
+    times_ms: dict[str, float | None] = dataclasses.field(default_factory=dict)
+    total_ms: float | None = None
 
     _curve_label = "change"
 
@@ -320,7 +330,7 @@ class PageRankReport(_RankingReport):
         yield "reason", self.reason
         yield "kernel", self.kernel
         yield "dangling", f"{counted(self.dangling_count, 'vertex', 'vertices')} without out-links"
-        yield "time", _times(self.times_ms)
+        yield "time", _times(self.times_ms, self.total_ms)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -336,6 +346,9 @@ class _CentralityReport(_RankingReport):
     kernel : str
     history : History or None
     times_ms : dict
+        Wall-clock milliseconds of the call by phase; "plan" is all set-up of the matrix. None: not measured.
+    total_ms : float
+        Wall-clock milliseconds of the whole call.
     """
 
     status: str
@@ -345,13 +358,14 @@ class _CentralityReport(_RankingReport):
     tolerance: float
     kernel: str
     history: History | None = None
-    times_ms: dict[str, float] = dataclasses.field(default_factory=dict)
+    times_ms: dict[str, float | None] = dataclasses.field(default_factory=dict)
+    total_ms: float | None = None
 
     def _rows(self) -> Iterator[tuple[str, object]]:
         yield "status", self.ending()
         yield "reason", self.reason
         yield "kernel", self.kernel
-        yield "time", _times(self.times_ms)
+        yield "time", _times(self.times_ms, self.total_ms)
 
 
 @dataclasses.dataclass(frozen=True)

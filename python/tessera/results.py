@@ -81,12 +81,17 @@ class Solutions(_Result):
         The latest iterates, a column per right-hand side.
     solutions : list of Solution
         Of the columns.
+    times_ms : dict
+        Wall-clock milliseconds by phase, of all columns together, as in `SolveReport`.
+    total_ms : float
+        Wall-clock milliseconds of the call.
     """
 
-    __slots__ = ("solutions", "x")
+    __slots__ = ("solutions", "times_ms", "total_ms", "x")
 
-    def __init__(self, x: npt.NDArray[Any], solutions: list[Solution[npt.NDArray[Any]]]) -> None:
-        self.x, self.solutions = x, solutions
+    def __init__(self, x: npt.NDArray[Any], solutions: list[Solution[npt.NDArray[Any]]],
+                 times_ms: dict[str, float | None], total_ms: float) -> None:
+        self.x, self.solutions, self.times_ms, self.total_ms = x, solutions, times_ms, total_ms
 
     @property
     def reports(self) -> list[SolveReport]:

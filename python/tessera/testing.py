@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._arguments import count, number, text
 from ._matrix import as_csr, value_type
 
 if TYPE_CHECKING:
@@ -46,5 +47,7 @@ def generate(family: str, size: int | None = None, *, seed: int = 42, dtype: npt
     (9, 9)
     """
     make = _core.generate32 if value_type(dtype) is np.float32 else _core.generate64
-    matrix = as_csr(make(family, size, seed, parameters))
+    size = size if size is None else count("size", size)
+    parameters = {name: number(name, value) for name, value in parameters.items()}
+    matrix = as_csr(make(text("family", family), size, count("seed", seed), parameters))
     return matrix if matrix.dtype == dtype else matrix.astype(dtype)

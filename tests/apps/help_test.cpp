@@ -35,6 +35,13 @@ TEST_F(HelpTest, MentionsEveryOptionOfTheCommandAndFitsTheScreen) {
   }
 }
 
+TEST_F(HelpTest, ToleranceIsThatOfTheLibrary) {
+  const cli::OptionSpec& spec = *cli::find_option("rtol");
+  EXPECT_EQ(std::stod(std::string(spec.fallback)), default_tolerance<double>);
+  EXPECT_EQ(std::stod(std::string(spec.fp32_fallback)), default_tolerance<float>);
+  EXPECT_EQ(SolverOptions{}.relative_tolerance, default_tolerance<double>);
+}
+
 TEST_F(HelpTest, WithoutACommandIsThatOfRun) {
   EXPECT_EQ(run("--help").out, run("run --help").out);
   EXPECT_EQ(run("-h").out, run("run --help").out);

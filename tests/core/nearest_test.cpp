@@ -1,4 +1,4 @@
-#include "core/nearest.hpp"
+#include "tessera/nearest.hpp"
 
 #include <gtest/gtest.h>
 
