@@ -1,6 +1,7 @@
 /// Iterative methods kept for many solves.
 #include "tessera/iterative_solver.hpp"
 
+#include "core/one_at_a_time.hpp"
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/registry.hpp"
 #include "tessera/array.hpp"
@@ -16,18 +17,34 @@ class IterativeSolver<T>::Impl {
       : method_(method),
         options_(options),
         identity_(a.rows(), a.device()),
-        arguments_(a, m == nullptr ? identity_ : *m, options_) {
+        given_a_(a),
+        given_m_(m == nullptr ? identity_ : *m),
+        arguments_(given_a_, given_m_, options_) {
     prepare();
     x_ = Array<T>(keeps_x() ? a.rows() : 0, Init::none, a.device());
   }
 
   [[nodiscard]] SolveReport solve(std::span<const T> b, std::span<T> x) {
+    const auto turn = turns_.take("IterativeSolver");
     // Without a state an earlier preparation has thrown.
     if (!state_ || !(Recorded::of(arguments_) == recorded_)) prepare();
     problem_->take(b, x);
     if (!keeps_x()) return state_->solve();
     const KeptX kept(*this, x);
     return state_->solve();
+  }
+
+  [[nodiscard]] SolveReport solve_transposed(std::span<const T> b, std::span<T> x) {
+    const auto turn = turns_.take("IterativeSolver");
+    const Recorded now = Recorded::of(arguments_);
+    if (!transposed_ || !(now == transposed_of_)) {
+      transposed_.reset();
+      transposed_a_ = transposed(given_a_);
+      transposed_m_ = transposed(given_m_);
+      transposed_ = std::make_unique<Impl>(method_, *transposed_a_, transposed_m_.get(), options_);
+      transposed_of_ = now;
+    }
+    return transposed_->solve(b, x);
   }
 
   [[nodiscard]] IterativeMethod method() const noexcept { return method_; }
@@ -71,11 +88,18 @@ class IterativeSolver<T>::Impl {
   IterativeMethod method_;
   SolverOptions options_;
   IdentityOperator<T> identity_;
+  const LinearOperator<T>& given_a_;
+  const LinearOperator<T>& given_m_;
   detail::KrylovArguments<T> arguments_;
   std::optional<detail::KrylovProblem<T>> problem_;
   std::unique_ptr<detail::KrylovMethod<T>> state_;
   Recorded recorded_;
   Array<T> x_;  ///< empty where the caller's x serves
+  detail::OneAtATime turns_;
+  std::shared_ptr<const FusedOperator<T>> transposed_a_;
+  std::shared_ptr<const FusedOperator<T>> transposed_m_;
+  std::unique_ptr<Impl> transposed_;  ///< of Aᵀ and Mᵀ, from the first solve with them on
+  Recorded transposed_of_;            ///< A and M then
 };
 
 template <class T>
@@ -97,6 +121,11 @@ IterativeSolver<T>& IterativeSolver<T>::operator=(IterativeSolver&&) noexcept = 
 template <class T>
 SolveReport IterativeSolver<T>::solve(std::span<const T> b, std::span<T> x) {
   return impl_->solve(b, x);
+}
+
+template <class T>
+SolveReport IterativeSolver<T>::solve_transposed(std::span<const T> b, std::span<T> x) {
+  return impl_->solve_transposed(b, x);
 }
 
 template <class T>

@@ -1,11 +1,9 @@
-/// Arguments of least squares methods: their checks, and Aᵀ as an operator.
+/// Arguments of least squares methods and their checks.
 #include "core/cuda/memory.hpp"
 #include "core/device/operands.hpp"
 #include "core/fused_adapter.hpp"
 #include "solvers/least_squares.hpp"
-#include "spmv/plan_internals.hpp"
 #include "tessera/error.hpp"
-#include "tessera/spmv.hpp"
 
 #include <fmt/format.h>
 
@@ -15,34 +13,6 @@
 namespace tessera::detail {
 
 namespace {
-
-/// Aᵀ of an operator that offers the product alone: no inner products of its own, and called from the host.
-template <class T>
-class TransposedAdapter final : public FusedOperator<T> {
- public:
-  explicit TransposedAdapter(std::shared_ptr<const FusedOperator<T>> a) : a_(std::move(a)) {}
-
-  [[nodiscard]] std::int64_t rows() const override { return a_->cols(); }
-  [[nodiscard]] std::int64_t cols() const override { return a_->rows(); }
-  [[nodiscard]] Device device() const override { return a_->device(); }
-
- protected:
-  void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
-    a_->apply_transposed(alpha, x, beta, y);
-  }
-
- private:
-  std::shared_ptr<const FusedOperator<T>> a_;
-};
-
-/// A refusal of apply_transposed() names the remedy of the operator.
-template <class T>
-std::shared_ptr<const FusedOperator<T>> transposed_operator(const LinearOperator<T>& given,
-                                                            const std::shared_ptr<const FusedOperator<T>>& a) {
-  if (!given.has_transpose()) given.apply_transposed({}, {});
-  if (const auto* const plan = dynamic_cast<const SpmvPlan<T>*>(&given)) return PlanInternals::transposed(*plan);
-  return std::make_shared<const TransposedAdapter<T>>(a);
-}
 
 void require(bool condition, std::string_view name, double value, std::string_view range) {
   if (!condition) throw InvalidArgument(fmt::format("{} must be {}, got {}", name, range, value));
@@ -96,7 +66,7 @@ LeastSquaresProblem<T>::LeastSquaresProblem(const LinearOperator<T>& A, const Li
                                             std::span<const T> right_side, std::span<T> guess,
                                             const LeastSquaresOptions& given)
     : a(fused_operator(A)),
-      transposed(transposed_operator(A, a)),
+      transposed(tessera::transposed(A)),
       diagonal(nullptr),
       b(right_side),
       x(guess),

@@ -4,6 +4,7 @@
 
 #include "core/device/matrix_place.hpp"
 #include "core/fused_adapter.hpp"
+#include "core/one_at_a_time.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/amg/transform_rows.hpp"
@@ -111,9 +112,20 @@ WidenedPreconditioner::WidenedPreconditioner(const LinearOperator<float>& M, int
       z_(r_.size(), Init::none, M.device()) {}
 
 void WidenedPreconditioner::do_apply(double alpha, std::span<const double> x, double beta, std::span<double> y) const {
+  widen(*m_, alpha, x, beta, y);
+}
+
+void WidenedPreconditioner::do_apply_transposed(double alpha, std::span<const double> x, double beta,
+                                                std::span<double> y) const {
+  widen(*transposed(*m_), alpha, x, beta, y);
+}
+
+void WidenedPreconditioner::widen(const LinearOperator<float>& m, double alpha, std::span<const double> x, double beta,
+                                  std::span<double> y) const {
   if (m_->is_identity()) return IdentityOperator<double>(rows(), device()).apply(alpha, x, beta, y);
+  const std::scoped_lock lock(mutex_);
   fused::transform_reduce(device(), rows(), RoundToSingle{.from = x.data(), .to = r_.data()});
-  m_->apply(std::as_const(r_).span(), z_.span());
+  m.apply(std::as_const(r_).span(), z_.span());
   fused::transform_reduce(device(), rows(),
                           AxpbyWidened{.alpha = scale_ * alpha, .beta = beta, .x = z_.data(), .y = y.data()});
 }
@@ -145,6 +157,7 @@ class MixedPrecisionSolver::Impl final : public Refinement<float> {
   }
 
   [[nodiscard]] MixedSolveReport solve(std::span<const double> b, std::span<double> x) {
+    const auto turn = turns_.take("MixedPrecisionSolver");
     // Checks sizes and places; what single precision need not see, double refuses or solves in its words.
     const KrylovArguments<double> checked(*fused_a_, *fused_a_, b, x, options_);
     const Stopwatch watch;
@@ -281,6 +294,7 @@ class MixedPrecisionSolver::Impl final : public Refinement<float> {
   int matrix_exponent_;
   std::shared_ptr<const FusedOperator<double>> fused_a_;
   IdentityOperator<float> identity_;
+  OneAtATime turns_;
   KrylovArguments<float> arguments_;
   std::optional<KrylovProblem<float>> problem_;
   std::unique_ptr<KrylovMethod<float>> state_;

@@ -5,9 +5,11 @@
 
 #include "core/borrowed_csr.hpp"
 #include "core/cuda/vector_ops.hpp"
+#include "core/device/operands.hpp"
 #include "core/enqueued_product.hpp"
 #include "core/stopwatch.hpp"
 #include "core/tolerance_text.hpp"
+#include "core/work_spaces.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/amg/spectral_radius.hpp"
 #include "solvers/amg/transform_rows.hpp"
@@ -149,9 +151,12 @@ struct PolynomialPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
   std::shared_ptr<const SpmvPlan<T>> a_plan;   ///< null where M is explicit
   std::unique_ptr<SpmvPlan<T>> explicit_plan;  ///< null where it is not
   std::vector<detail::PolynomialStepWeights> weights;
-  Array<T> inverse;          ///< of the diagonal
-  mutable Array<T> product;  ///< A z
-  mutable Array<T> other;    ///< every second z
+  Array<T> inverse;  ///< of the diagonal
+  struct Vectors {
+    Array<T> product;  ///< A z
+    Array<T> other;    ///< every second z
+  };
+  detail::WorkSpaces<Vectors> spaces;
   PreconditionerInfo info;
   PolynomialInfo polynomial;
 
@@ -211,11 +216,17 @@ struct PolynomialPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
       // A plan of a borrowed matrix would read the caller's memory in every product.
       a_plan = std::make_shared<const SpmvPlan<T>>(detail::borrow_csr(a, device).to(device), spmv_options());
     }
-    if (found.products > 0 && product.empty()) product = Array<T>(n, Init::none, device);
-    if (uses_other() && other.empty()) other = Array<T>(n, Init::none, device);
-    info.bytes = inverse.bytes() + product.bytes() + other.bytes();
+    const auto vectors = borrow();
+    info.bytes = inverse.bytes() + vectors->product.bytes() + vectors->other.bytes();
     if (owns_plan) info.bytes += a_plan->info().bytes + detail::borrow_csr(a, device).bytes();
     found.plan_ms = watch.milliseconds();
+  }
+
+  [[nodiscard]] auto borrow() const {
+    return spaces.borrow([this] {
+      return Vectors{Array<T>(weights.size() > 1 ? n : 0, Init::none, device),
+                     Array<T>(uses_other() ? n : 0, Init::none, device)};
+    });
   }
 
   /// A step of Neumann's series needs no z but the last one.
@@ -226,15 +237,27 @@ struct PolynomialPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
     Array<T> u(n, Init::none, device);
     Array<T> mu(n, Init::none, device);
     fused::transform_reduce(device, n, detail::ProbeVector<T>{.x = u.data()});
-    run(std::as_const(u).span(), mu.span());
+    run(planned(), std::as_const(u).span(), mu.span());
     if (std::isfinite(fused::dot<T>(device, std::as_const(u).span(), std::as_const(mu).span()))) return;
     throw InvalidMatrix(fmt::format("{} of this matrix gives NaN or infinity", polynomial_name(options)));
   }
 
-  /// z = M r
-  void run(std::span<const T> r, std::span<T> z) const {
-    if (explicit_plan) return explicit_plan->apply(r, z);
+  /// What an application multiplies by: M where it is explicit, else A.
+  [[nodiscard]] const SpmvPlan<T>& planned() const { return explicit_plan ? *explicit_plan : *a_plan; }
+
+  [[nodiscard]] std::shared_ptr<const FusedOperator<T>> planned_transpose() const {
+    // A plan of M's own may change; a shared one has its transpose.
+    if (explicit_plan || owns_plan) const_cast<SpmvPlan<T>&>(planned()).prepare_transpose();
+    return transposed(planned());
+  }
+
+  /// z = M r, or z = Mᵀ r \param operand planned(), or its transpose
+  void run(const LinearOperator<T>& operand, std::span<const T> r, std::span<T> z) const {
+    if (explicit_plan) return operand.apply(r, z);
     const std::size_t steps = weights.size();
+    const auto vectors = borrow();
+    Array<T>& product = vectors->product;
+    Array<T>& other = vectors->other;
     // The last step writes z.
     T* here = uses_other() && steps % 2 == 0 ? other.data() : z.data();
     T* before = uses_other() ? (here == z.data() ? other.data() : z.data()) : here;
@@ -243,7 +266,7 @@ struct PolynomialPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
         detail::PolynomialStart<T>{
             .beta = static_cast<T>(weights[0].beta), .inverse = inverse.data(), .r = r.data(), .z = here});
     for (std::size_t k = 1; k < steps; ++k) {
-      a_plan->apply(std::span<const T>(here, r.size()), product.span());
+      operand.apply(std::span<const T>(here, r.size()), product.span());
       fused::transform_reduce(device, n,
                               detail::PolynomialStep<T>{.alpha = static_cast<T>(weights[k].alpha),
                                                         .beta = static_cast<T>(weights[k].beta),
@@ -258,7 +281,7 @@ struct PolynomialPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
   }
 
   void enqueue(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const override {
-    run(x, y);
+    run(planned(), x, y);
     cuda::enqueue_dots<T>(device, y, w, sums);
   }
 
@@ -340,13 +363,27 @@ void PolynomialPreconditioner<T>::refresh(const CsrView<T>& matrix) {
   impl_->refresh(matrix);
 }
 
-/// Products with α and β are rare: solvers ask for M r alone.
+template <class T>
+bool PolynomialPreconditioner<T>::has_transpose() const {
+  return impl_->explicit_plan || impl_->owns_plan || impl_->a_plan->has_transpose();
+}
+
 template <class T>
 void PolynomialPreconditioner<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  if (alpha == T{1} && beta == T{0}) return impl_->run(x, y);
-  Array<T> z(rows(), Init::none, device());
-  impl_->run(x, z.span());
-  IdentityOperator<T>(rows(), device()).apply(alpha, z.span(), beta, y);
+  const auto product = [this](std::span<const T> from, std::span<T> to) { impl_->run(impl_->planned(), from, to); };
+  detail::apply_overwriting(device(), product, alpha, x, beta, y);
+}
+
+template <class T>
+void PolynomialPreconditioner<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  const auto operand = impl_->planned_transpose();
+  const auto product = [&](std::span<const T> from, std::span<T> to) { impl_->run(*operand, from, to); };
+  detail::apply_overwriting(device(), product, alpha, x, beta, y);
+}
+
+template <class T>
+std::string_view PolynomialPreconditioner<T>::transpose_remedy() const {
+  return "make the plan that it shares with SpmvOptions::with_transpose";
 }
 
 template <class T>

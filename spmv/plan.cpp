@@ -64,7 +64,10 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   Device place;  ///< of the matrix: the device, or the host where it is streamed to a GPU
   bool rounds_values = false;
   std::unique_ptr<SpmvKernel<T>> kernel;
+  SpmvOptions transpose_options;  ///< of Aᵀ
+  std::mutex transpose_mutex;     ///< while it is planned
   std::optional<TransposedProduct<T>> transposed;
+  std::atomic<bool> has_transpose = false;  ///< for products that run while it is planned
   PlanInfo info;
   bool is_free = false;  ///< nobody asked for this kernel
   std::uint64_t id = next_plan_id();
@@ -97,7 +100,8 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
     is_free = options.algorithm == SpmvAlgorithm::automatic || options.algorithm == SpmvAlgorithm::measured;
     synchronize(device);
     info.build_ms = watch.milliseconds();
-    if (options.with_transpose) plan_transpose(options);
+    transpose_options = options;
+    if (options.with_transpose) plan_transpose();
   }
 
   /// Of several columns.
@@ -119,15 +123,18 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
     }
   }
 
-  void plan_transpose(const SpmvOptions& options) {
+  void plan_transpose() {
+    const std::scoped_lock lock(transpose_mutex);
+    if (has_transpose) return;
     const Stopwatch watch;
     transposed.emplace(place, view());
-    PlannedKernel<T> planned = plan_kernel(transposed->view(), transposed->view(), options);
+    PlannedKernel<T> planned = plan_kernel(transposed->view(), transposed->view(), transpose_options);
     PlanInfo facts;
     planned.kernel->describe(facts);
     transposed->set_kernel(std::move(planned.kernel));
     synchronize(device);
     info.transpose = TransposeInfo{planned.algorithm, transposed->bytes() + facts.bytes, watch.milliseconds()};
+    has_transpose = true;
   }
 
   [[nodiscard]] CsrView<T> view() const noexcept {
@@ -141,18 +148,22 @@ struct SpmvPlan<T>::Impl final : detail::EnqueuedProduct<T> {
   /// Where to work on host data: with as many threads as the plan was given.
   [[nodiscard]] Device host() const { return device.is_host() ? device : Device{}; }
 
+  [[nodiscard]] static bool passes_facts(SpmvAlgorithm algorithm) noexcept {
+    return algorithm == SpmvAlgorithm::sell || algorithm == SpmvAlgorithm::patterns;
+  }
+
   void update(std::span<const T> values) {
     const std::uint64_t allocations = device.is_host() ? 0 : cuda::counts_of(device).allocations;
     replace_values(values);
     if (device.is_host()) return;
-    // Memory moves by an allocation; these two kernels also pass facts of the values as arguments.
-    const bool passes_facts = info.algorithm == SpmvAlgorithm::sell || info.algorithm == SpmvAlgorithm::patterns;
-    if (passes_facts || cuda::counts_of(device).allocations != allocations) this->renew_recording_id();
+    // Memory moves by an allocation; two kernels also pass facts of the values as arguments.
+    const bool pass_facts = passes_facts(info.algorithm) || (info.transpose && passes_facts(info.transpose->algorithm));
+    if (pass_facts || cuda::counts_of(device).allocations != allocations) this->renew_recording_id();
   }
 
   /// Whatever can throw comes first.
   void replace_values(std::span<const T> values) {
-    if (transposed) return update_both(values);
+    if (has_transpose) return update_both(values);
     keep_values(place, values, rounds_values, updated_values);
     kernel->update_values(updated_values.span());
   }
@@ -250,7 +261,12 @@ DualBuffer<T> SpmvPlan<T>::make_output() const {
 
 template <class T>
 bool SpmvPlan<T>::has_transpose() const {
-  return impl_->transposed.has_value();
+  return impl_->has_transpose;
+}
+
+template <class T>
+void SpmvPlan<T>::prepare_transpose() {
+  impl_->plan_transpose();
 }
 
 template <class T>
@@ -356,7 +372,7 @@ void SpmvPlan<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std
 
 template <class T>
 std::string_view SpmvPlan<T>::transpose_remedy() const {
-  return "make the plan with SpmvOptions::with_transpose";
+  return "make the plan with SpmvOptions::with_transpose, or call its prepare_transpose()";
 }
 
 template <class T>

@@ -13,20 +13,6 @@ namespace tessera {
 
 namespace {
 
-/// y = α f(x) + β y for a function that overwrites; scratch space only when β ≠ 0.
-template <class T>
-void apply_function(const typename FunctionOperator<T>::Function& function, const Device& device, T alpha,
-                    std::span<const T> x, T beta, std::span<T> y) {
-  if (beta == T{0}) {
-    function(x, y);
-    if (alpha != T{1}) detail::scale(device, alpha, y);
-    return;
-  }
-  Array<T> product(static_cast<std::int64_t>(y.size()), Init::none, device);
-  function(x, product.span());
-  detail::combine<T>(device, alpha, product.span(), beta, y);
-}
-
 void require_size(std::int64_t rows, std::int64_t cols) {
   if (rows < 0 || cols < 0) throw InvalidArgument(fmt::format("operator of size {} x {}", rows, cols));
 }
@@ -88,12 +74,11 @@ void LinearOperator<T>::do_enqueue(std::span<const T> /*x*/, std::span<T> /*y*/,
 
 template <class T>
 void LinearOperator<T>::apply_by_enqueue(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  apply_function<T>(
-      [this](std::span<const T> from, std::span<T> to) {
-        const auto work = [&](CUstream_st* stream) { enqueue(from, to, stream); };
-        cuda::work_in_stream(device(), std::cref(work));
-      },
-      device(), alpha, x, beta, y);
+  const auto product = [this](std::span<const T> from, std::span<T> to) {
+    const auto work = [&](CUstream_st* stream) { enqueue(from, to, stream); };
+    cuda::work_in_stream(device(), std::cref(work));
+  };
+  detail::apply_overwriting(device(), product, alpha, x, beta, y);
 }
 
 template <class T>
@@ -128,12 +113,12 @@ void FunctionOperator<T>::do_enqueue(std::span<const T> x, std::span<T> y, CUstr
 template <class T>
 void FunctionOperator<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
   if (enqueued_) return this->apply_by_enqueue(alpha, x, beta, y);
-  apply_function(function_, device_, alpha, x, beta, y);
+  detail::apply_overwriting(device_, function_, alpha, x, beta, y);
 }
 
 template <class T>
 void FunctionOperator<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  apply_function(transposed_, device_, alpha, x, beta, y);
+  detail::apply_overwriting(device_, transposed_, alpha, x, beta, y);
 }
 
 template <class T>

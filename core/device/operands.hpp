@@ -4,6 +4,7 @@
 
 #include "core/cuda/vector_ops.hpp"
 #include "core/parallel.hpp"
+#include "tessera/array.hpp"
 #include "tessera/error.hpp"
 #include "tessera/linear_operator.hpp"
 
@@ -64,6 +65,19 @@ void combine(const Device& device, T alpha, std::span<const T> x, T beta, std::s
       y[i] = beta == T{0} ? alpha * x[i] : alpha * x[i] + beta * y[i];
     }
   });
+}
+
+/// y = α A x + β y by product(x, y), which overwrites y with A x; scratch space only when β ≠ 0.
+template <class T, class Product>
+void apply_overwriting(const Device& device, const Product& product, T alpha, std::span<const T> x, T beta,
+                       std::span<T> y) {
+  if (beta == T{0}) {
+    product(x, y);
+    return scale(device, alpha, y);
+  }
+  Array<T> overwritten(static_cast<std::int64_t>(y.size()), Init::none, device);
+  product(x, overwritten.span());
+  combine<T>(device, alpha, overwritten.span(), beta, y);
 }
 
 }  // namespace tessera::detail

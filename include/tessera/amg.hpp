@@ -116,7 +116,8 @@ struct AmgInfo {
 
 /// Smoothed-aggregation AMG for matrices with a positive diagonal: M is one cycle from the guess 0. Symmetric where A
 /// is. Also for semidefinite A (Neumann problems) with a consistent right-hand side, and for nonsymmetric A with
-/// BiCGSTAB. Products are not concurrent: a hierarchy has one set of vectors.
+/// BiCGSTAB. Mᵀ is the cycle of Aᵀ with the same P, R and smoothers; its first product forms the transposes of all
+/// levels where A is not symmetric. Products of several threads take turns: a hierarchy has one set of vectors.
 template <class T>
 class Amg final : public Preconditioner<T> {
  public:
@@ -134,6 +135,8 @@ class Amg final : public Preconditioner<T> {
   [[nodiscard]] std::int64_t rows() const override;
   [[nodiscard]] std::int64_t cols() const override { return rows(); }
   [[nodiscard]] Device device() const override;
+  /// Where M is symmetric; else on the host, of the linear cycles V and W.
+  [[nodiscard]] bool has_transpose() const override;
   [[nodiscard]] const PreconditionerInfo& info() const noexcept override;
   [[nodiscard]] const AmgInfo& hierarchy() const noexcept;
 
@@ -143,6 +146,8 @@ class Amg final : public Preconditioner<T> {
 
  protected:
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  [[nodiscard]] std::string_view transpose_remedy() const override;
 
  private:
   [[nodiscard]] const detail::EnqueuedProduct<T>* enqueued_product() const noexcept override;

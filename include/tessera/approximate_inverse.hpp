@@ -53,8 +53,8 @@ struct FsaiInfo {
 /// triangular, where row i minimizes ‖I - G L‖_F over its pattern, L the Cholesky factor of A, which is not needed,
 /// with (G A Gᵀ)_ii = 1 (L. Yu. Kolotilina, A. Yu. Yeremin, SIAM J. Matrix Anal. Appl. 14(1), 1993; patterns of powers
 /// and post-filtering: E. Chow, SIAM J. Sci. Comput. 21(5), 2000). M is symmetric and positive definite. G is computed
-/// in double, and has the same bits on the host and on a GPU. Products of one object are not concurrent. Set-up: the
-/// power, and O(p³) per row of p entries.
+/// in double, and has the same bits on the host and on a GPU. Products may run concurrently, each with a vector of its
+/// own. Set-up: the power, and O(p³) per row of p entries.
 template <class T>
 class FsaiPreconditioner final : public Preconditioner<T> {
  public:
@@ -135,7 +135,7 @@ class SpaiPreconditioner final : public Preconditioner<T> {
   [[nodiscard]] Device device() const override;
   /// Of level 0.
   [[nodiscard]] std::optional<std::span<const T>> diagonal() const override;
-  [[nodiscard]] bool has_transpose() const override { return diagonal().has_value(); }
+  [[nodiscard]] bool has_transpose() const override { return true; }
   [[nodiscard]] const PreconditionerInfo& info() const noexcept override;
   [[nodiscard]] const SpaiInfo& inverse() const noexcept;
   /// M, on device().
@@ -146,8 +146,8 @@ class SpaiPreconditioner final : public Preconditioner<T> {
 
  protected:
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  /// The first call of level 1 forms Mᵀ.
   void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
-  [[nodiscard]] std::string_view transpose_remedy() const override;
 
  private:
   [[nodiscard]] const detail::EnqueuedProduct<T>* enqueued_product() const noexcept override;

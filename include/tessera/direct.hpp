@@ -97,7 +97,7 @@ class DirectFactors final : public Preconditioner<T> {
 
   [[nodiscard]] std::int64_t rows() const override;
   [[nodiscard]] std::int64_t cols() const override { return rows(); }
-  [[nodiscard]] bool has_transpose() const override { return false; }
+  [[nodiscard]] bool has_transpose() const override { return true; }
   [[nodiscard]] const PreconditionerInfo& info() const noexcept override;
   [[nodiscard]] const DirectInfo& factors() const noexcept;
 
@@ -106,6 +106,8 @@ class DirectFactors final : public Preconditioner<T> {
 
  protected:
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  /// By the same factors.
+  void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
 
  private:
   struct Impl;

@@ -8,6 +8,7 @@
 #include "tessera/linear_operator.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -143,6 +144,15 @@ class IdentityOperator final : public FusedOperator<T> {
   Device device_;
 };
 
+/// Aᵀ as an operator, for solvers: `gmres(*transposed(A), *transposed(M), b, x)` solves Aᵀ x = b by the factors or the
+/// hierarchy of M. It multiplies by A.apply_transposed(); A itself serves where its class says that A = Aᵀ. Refers to
+/// A. O(1).
+/// \throws NotSupported naming the remedy when !A.has_transpose()
+template <class T>
+[[nodiscard]] std::shared_ptr<const FusedOperator<T>> transposed(const LinearOperator<T>& A);
+
+extern template std::shared_ptr<const FusedOperator<float>> transposed(const LinearOperator<float>&);
+extern template std::shared_ptr<const FusedOperator<double>> transposed(const LinearOperator<double>&);
 extern template class FusedOperator<float>;
 extern template class FusedOperator<double>;
 extern template class IdentityOperator<float>;

@@ -102,7 +102,9 @@ struct IncompleteFactorInfo {
 };
 
 /// M = C Q (L U)⁻¹ P R: scaling, permutations and triangular solves in one operator, so that a solver with M sees A, x
-/// and b in the caller's units. Symmetric for ic0 and ict.
+/// and b in the caller's units. Symmetric for ic0 and ict. The first product with Mᵀ of others forms the transposed
+/// factors, which take the memory of the factors once more. Products may run concurrently on the host, each with a
+/// vector of its own; on a GPU they take turns.
 template <class T>
 class IncompleteFactors final : public Preconditioner<T> {
  public:
@@ -121,6 +123,8 @@ class IncompleteFactors final : public Preconditioner<T> {
   [[nodiscard]] std::int64_t rows() const override;
   [[nodiscard]] std::int64_t cols() const override { return rows(); }
   [[nodiscard]] Device device() const override;
+  /// On a GPU of ic0 and ict alone.
+  [[nodiscard]] bool has_transpose() const override;
   [[nodiscard]] const PreconditionerInfo& info() const noexcept override;
   [[nodiscard]] const IncompleteFactorInfo& factors() const noexcept;
 
@@ -130,6 +134,8 @@ class IncompleteFactors final : public Preconditioner<T> {
 
  protected:
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  [[nodiscard]] std::string_view transpose_remedy() const override;
 
  private:
   [[nodiscard]] const detail::EnqueuedProduct<T>* enqueued_product() const noexcept override;

@@ -75,7 +75,8 @@ SolveReport solve(IterativeMethod method, const LinearOperator<T>& A, const Line
 /// A and M outlive the solver. They may take new values between solves, by SpmvPlan::update_values() and
 /// Preconditioner::refresh(): where these move memory that the graph refers to, the next solve prepares itself anew, as
 /// the first one did. On a GPU, where the loop runs as a graph, the solver has one vector more than the function: a
-/// copy of x, so that every solve may bring another x. One solve at a time.
+/// copy of x, so that every solve may bring another x. A solve while another one runs, in another thread or around an
+/// observer, is refused: InvalidArgument.
 template <class T>
 class IterativeSolver {
  public:
@@ -96,6 +97,10 @@ class IterativeSolver {
   ///          next (warm start)
   /// \returns a report \throws as cg(); another solve may follow
   SolveReport solve(std::span<const T> b, std::span<T> x);
+  /// Aᵀ x = b with Mᵀ: by the factors or the hierarchy of M as they are. The first call makes what the first solve()
+  /// makes, once more: vectors and loops. The report is of b - Aᵀ x.
+  /// \throws NotSupported naming the remedy where A or M has no transposed products; otherwise as solve()
+  SolveReport solve_transposed(std::span<const T> b, std::span<T> x);
 
   [[nodiscard]] IterativeMethod method() const noexcept;
   [[nodiscard]] const SolverOptions& options() const noexcept;

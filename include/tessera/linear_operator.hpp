@@ -16,7 +16,8 @@ struct CUstream_st;  // cudaStream_t is a pointer to it
 namespace tessera {
 
 /// A linear map on vectors of element type T. Thread-compatible: const calls may run concurrently unless a class says
-/// otherwise. Vectors are spans on the operator's device.
+/// otherwise; those of the library's own classes are right, and take turns where a class says so. A solve on a GPU has
+/// its context to itself (Context). Vectors are spans on the operator's device.
 ///
 /// To write an operator, derive from this class and override rows(), cols(), do_apply() and, on a GPU, device(). The
 /// solvers take it as A and as M. They call its products from the host, one at a time, and wait for the GPU after every
@@ -42,8 +43,9 @@ class LinearOperator {
   /// y = α A x + β y. With β = 0 the old y is not read; with α = 0 the product is not formed.
   void apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const;
 
-  /// Whether apply_transposed() works: for a plan made with SpmvOptions::with_transpose, for diagonal operators, and
-  /// for a FunctionOperator with a transposed function.
+  /// Whether apply_transposed() works: for a plan with its transpose prepared, for a FunctionOperator with a transposed
+  /// function, for all preconditioners on the host but a nonsymmetric K-cycle of AMG, and on a GPU for symmetric ones,
+  /// SPAI and polynomials. What a preconditioner needs for it is made by its first call.
   [[nodiscard]] virtual bool has_transpose() const { return false; }
 
   /// y = Aᵀ x. The old y is not read, so NaN in it does not matter.
@@ -90,7 +92,7 @@ class LinearOperator {
 };
 
 /// A matrix-free operator from any callable `void(std::span<const T> x, std::span<T> y)` that overwrites y with A x, or
-/// on a GPU from one that takes a stream, too.
+/// on a GPU from one that takes a stream, too. Products may run concurrently where the callable may.
 template <class T>
 class FunctionOperator final : public LinearOperator<T> {
  public:

@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -62,8 +63,8 @@ class WidenedPlan final : public FusedOperator<double> {
 };
 
 /// z = 2^-exponent M r for vectors in double precision and M in single: a preconditioner that takes half the memory.
-/// r is rounded, so its elements have to be within single precision. Two vectors of floats, unless M is the identity;
-/// one product at a time.
+/// r is rounded, so its elements have to be within single precision. Two vectors of floats, unless M is the identity:
+/// products of several threads take turns.
 class WidenedPreconditioner final : public FusedOperator<double> {
  public:
   /// \param M outlives this
@@ -72,13 +73,20 @@ class WidenedPreconditioner final : public FusedOperator<double> {
   [[nodiscard]] std::int64_t cols() const override { return m_->cols(); }
   [[nodiscard]] Device device() const override { return m_->device(); }
   [[nodiscard]] bool is_identity() const override { return m_->is_identity(); }
+  [[nodiscard]] bool has_transpose() const override { return m_->has_transpose(); }
 
  protected:
   void do_apply(double alpha, std::span<const double> x, double beta, std::span<double> y) const override;
+  void do_apply_transposed(double alpha, std::span<const double> x, double beta, std::span<double> y) const override;
 
  private:
+  /// y = α 2^-exponent m x + β y, where m is M or its transpose.
+  void widen(const LinearOperator<float>& m, double alpha, std::span<const double> x, double beta,
+             std::span<double> y) const;
+
   std::shared_ptr<const FusedOperator<float>> m_;
   double scale_;
+  mutable std::mutex mutex_;  ///< of what follows
   mutable Array<float> r_;
   mutable Array<float> z_;
 };
@@ -96,7 +104,7 @@ struct [[nodiscard]] MixedSolveReport : SolveReport {
 [[nodiscard]] bool has_mixed_precision(IterativeMethod method);
 
 /// A method of tessera/solvers.hpp in mixed precision, for many right-hand sides, one after the other. It keeps its
-/// vectors, and on a GPU what it has recorded, as IterativeSolver does.
+/// vectors, and on a GPU what it has recorded, as IterativeSolver does; a solve while another one runs is refused.
 ///
 /// The iteration runs in single precision with the residual r = b - A x and a correction of x. When ‖r‖₂ of its
 /// recurrence has fallen far enough (CG and BiCGSTAB: to a tenth; GMRES: to 10⁻⁴, or at the end of a cycle) or meets

@@ -74,7 +74,11 @@ struct PolynomialInfo {
 /// Where D has negative entries λ is Gershgorin's bound. For A that is not symmetric the interval is a guess, which
 /// holds as far as eigenvalues are real and positive.
 ///
-/// Products are not concurrent: M has one set of vectors. They never allocate, apart from those with α or β.
+/// Mᵀ = p(D⁻¹ Aᵀ) D⁻¹ is the polynomial with Aᵀ in place of A, or the explicit matrix transposed. Its first product
+/// forms that matrix, unless it belongs to a shared plan.
+///
+/// Products may run concurrently, each with vectors of its own, which M keeps: they never allocate, apart from those
+/// with α or β, and those that run beside more others than ever before.
 template <class T>
 class PolynomialPreconditioner final : public Preconditioner<T> {
  public:
@@ -98,6 +102,8 @@ class PolynomialPreconditioner final : public Preconditioner<T> {
   [[nodiscard]] std::int64_t rows() const override;
   [[nodiscard]] std::int64_t cols() const override { return rows(); }
   [[nodiscard]] Device device() const override;
+  /// Not with a shared plan that has no transpose.
+  [[nodiscard]] bool has_transpose() const override;
   [[nodiscard]] const PreconditionerInfo& info() const noexcept override;
   [[nodiscard]] const PolynomialInfo& polynomial() const noexcept;
   /// The explicit matrix, on the device of M; 0 x 0 where M is not explicit.
@@ -110,6 +116,8 @@ class PolynomialPreconditioner final : public Preconditioner<T> {
 
  protected:
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override;
+  [[nodiscard]] std::string_view transpose_remedy() const override;
 
  private:
   [[nodiscard]] const detail::EnqueuedProduct<T>* enqueued_product() const noexcept override;

@@ -175,6 +175,11 @@ class SpmvPlan final : public FusedOperator<T> {
   /// \throws InvalidMatrix naming the first difference; otherwise as above
   void update_values(const CsrView<T>& matrix);
 
+  /// Offers apply_transposed() from now on, as a plan made with SpmvOptions::with_transpose does; nothing where it
+  /// does already. May run concurrently with products and with itself, not with update_values(). Changes
+  /// info().transpose. O(nnz). \throws OutOfMemory; NotSupported where a kernel chosen by name does not suit Aᵀ
+  void prepare_transpose();
+
   /// Y = A X, column by column of a multivector (SpMM). The old Y is not read, so NaN in it does not matter.
   /// \param x cols() rows, on the plan's device
   /// \param y rows() rows and as many columns as X, on the plan's device; its memory does not overlap that of X, gaps

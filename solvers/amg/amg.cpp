@@ -2,6 +2,7 @@
 #include "tessera/amg.hpp"
 
 #include "core/device/matrix_place.hpp"
+#include "core/device/operands.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/amg/cycle.hpp"
 #include "solvers/amg/probe.hpp"
@@ -111,13 +112,27 @@ void Amg<T>::refresh(const CsrView<T>& matrix) {
   impl_->refresh(matrix);
 }
 
-/// Products with α and β are rare: solvers ask for M r alone.
+template <class T>
+bool Amg<T>::has_transpose() const {
+  return impl_->info.is_symmetric || (impl_->device.is_host() && impl_->options.cycle != AmgCycle::k);
+}
+
 template <class T>
 void Amg<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  if (alpha == T{1} && beta == T{0}) return impl_->cycle->apply(x, y);
-  Array<T> z(rows(), Init::none, device());
-  impl_->cycle->apply(x, z.span());
-  IdentityOperator<T>(rows(), device()).apply(alpha, z.span(), beta, y);
+  const auto product = [this](std::span<const T> r, std::span<T> z) { impl_->cycle->apply(r, z); };
+  detail::apply_overwriting(impl_->device, product, alpha, x, beta, y);
+}
+
+template <class T>
+void Amg<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  if (impl_->info.is_symmetric) return do_apply(alpha, x, beta, y);
+  const auto product = [this](std::span<const T> r, std::span<T> z) { impl_->cycle->apply_transposed(r, z); };
+  detail::apply_overwriting(impl_->device, product, alpha, x, beta, y);
+}
+
+template <class T>
+std::string_view Amg<T>::transpose_remedy() const {
+  return "the cycles V and W have one on the host, and every cycle of a symmetric matrix";
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 #include "solvers/amg/cycle_layout.hpp"
 #include "solvers/amg/hierarchy.hpp"
 #include "tessera/amg.hpp"
+#include "tessera/error.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -23,7 +24,8 @@ struct AmgLayout {
   bool is_raked = false;    ///< on a GPU: whether blocks of some kernels take several tiles of rows side by side
 };
 
-/// A cycle on one device. Owns copies of what it needs of the hierarchy, and one set of vectors: one product at a time.
+/// A cycle on one device. Owns copies of what it needs of the hierarchy, and one set of vectors: products of several
+/// threads take turns.
 template <class T>
 class AmgCycleOperator {
  public:
@@ -35,6 +37,11 @@ class AmgCycleOperator {
   /// z = M r. Returns before the work is done on a GPU. Never allocates. \param r, z rows of the finest level, on the
   /// device, not overlapping
   virtual void apply(std::span<const T> r, std::span<T> z) const = 0;
+  /// z = Mᵀ r of the cycles V and W, on the host alone: the cycle of Aᵀ with the same P, R = Pᵀ and smoothers, since
+  /// the sweeps after the coarser level mirror those before it. The first call forms the transposes of all levels.
+  virtual void apply_transposed(std::span<const T> /*r*/, std::span<T> /*z*/) const {
+    throw NotSupported("this cycle has no transposed product");
+  }
   /// For loops on a GPU; null on the host.
   [[nodiscard]] virtual const EnqueuedProduct<T>* enqueued() const noexcept = 0;
   [[nodiscard]] virtual const std::vector<AmgLayout>& layouts() const noexcept = 0;

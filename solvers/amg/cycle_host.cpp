@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,14 +31,26 @@ class HostCycle final : public AmgCycleOperator<T> {
 
   void apply(std::span<const T> r, std::span<T> z) const override {
     if (levels_.empty() || levels_[0].rows == 0) return;
+    const std::scoped_lock lock(mutex_);
     HostExecutor<T, V> executor(device_, z.data());
     AmgCycleSteps<T, V, HostExecutor<T, V>>(executor, options_.cycle, levels_, dense_, r.data()).run();
+  }
+
+  void apply_transposed(std::span<const T> r, std::span<T> z) const override {
+    if (levels_.empty() || levels_[0].rows == 0) return;
+    const std::scoped_lock lock(mutex_);
+    if (!transposed_dense_) form_transposes();
+    HostExecutor<T, V> executor(device_, z.data());
+    AmgCycleSteps<T, V, HostExecutor<T, V>>(executor, options_.cycle, levels_, *transposed_dense_, r.data(),
+                                            &Level::transposed_a)
+        .run();
   }
 
   [[nodiscard]] const EnqueuedProduct<T>* enqueued() const noexcept override { return nullptr; }
   [[nodiscard]] const std::vector<AmgLayout>& layouts() const noexcept override { return layouts_; }
 
   void refresh(const AmgHierarchy<T>& hierarchy) override {
+    transposed_dense_.reset();
     if (!hierarchy.coarsest_inverse.empty()) dense_.assign(device_, hierarchy.coarsest_inverse);
     for (std::size_t l = 0; l < levels_.size(); ++l) {
       if (levels_[l].is_dense) continue;
@@ -51,6 +65,13 @@ class HostCycle final : public AmgCycleOperator<T> {
 
  private:
   using Level = AmgCycleLevel<V, CycleMatrix<V>>;
+
+  void form_transposes() const {
+    for (Level& level : levels_) {
+      if (!level.is_dense) level.transposed_a = level.a.transposed(device_, least_templated_);
+    }
+    transposed_dense_ = dense_.transposed();
+  }
 
   void name_layouts() {
     layouts_.clear();
@@ -94,7 +115,9 @@ class HostCycle final : public AmgCycleOperator<T> {
   AmgOptions options_;
   offset_t least_templated_;
   CycleDense<V> dense_;
-  mutable std::vector<Level> levels_;  ///< a product writes their vectors
+  mutable std::mutex mutex_;                               ///< of the vectors of the levels, during a product
+  mutable std::vector<Level> levels_;                      ///< a product writes their vectors
+  mutable std::optional<CycleDense<V>> transposed_dense_;  ///< nothing where the transposes have to be formed
   std::vector<AmgLayout> layouts_;
 };
 

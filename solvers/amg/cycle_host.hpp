@@ -3,6 +3,7 @@
 /// one pass per operation.
 #pragma once
 
+#include "core/borrowed_csr.hpp"
 #include "core/checked.hpp"
 #include "core/detail_namespace.hpp"
 #include "core/parallel.hpp"
@@ -15,6 +16,7 @@
 #include "tessera/array.hpp"
 #include "tessera/csr.hpp"
 #include "tessera/device.hpp"
+#include "tessera/statistics.hpp"
 
 #include <algorithm>
 #include <array>
@@ -111,6 +113,11 @@ class CycleMatrix {
     lists_ = Array<index_t>();
   }
 
+  /// Aᵀ of a square matrix. \param least_templated as above \throws OutOfMemory
+  [[nodiscard]] CycleMatrix transposed(const Device& device, offset_t least_templated) const {
+    return CycleMatrix(device, transpose(csr(device).view(), device), least_templated);
+  }
+
   [[nodiscard]] index_t rows() const noexcept { return rows_; }
   [[nodiscard]] bool is_templated() const noexcept { return !codes_.empty(); }
   [[nodiscard]] std::string_view layout_name() const noexcept { return is_templated() ? "row-templates" : "csr"; }
@@ -125,6 +132,26 @@ class CycleMatrix {
   }
 
  private:
+  /// A square matrix, on the memory of this one where that is CSR.
+  [[nodiscard]] Csr<V> csr(const Device& device) const {
+    if (!is_templated()) {
+      return detail::borrow_csr(
+          CsrView<V>{rows_, rows_, ValueStorage::weighted, offsets_.span(), columns_.span(), values_.span()}, device);
+    }
+    const CycleTemplateRows<V> own = templates();
+    Array<offset_t> offsets(std::int64_t{rows_} + 1);
+    for (index_t i = 0; i < rows_; ++i) offsets[i + 1] = offsets[i] + own.list(own.codes[i]).length;
+    Array<index_t> columns(offsets[rows_], Init::none);
+    Array<V> values(offsets[rows_], Init::none);
+    for (index_t i = 0; i < rows_; ++i) {
+      const RowList list = own.list(own.codes[i]);
+      std::transform(list.columns, list.columns + list.length, columns.data() + offsets[i],
+                     [i](index_t relative) { return i + relative; });
+      std::copy_n(own.values.row(i, own.codes[i]).values, list.length, values.data() + offsets[i]);
+    }
+    return Csr<V>(rows_, rows_, std::move(offsets), std::move(columns), std::move(values), Check::trusted);
+  }
+
   /// Nothing changes where memory is lacking.
   template <class T>
   void copy(const Device& device, const Csr<T>& source) {
@@ -212,6 +239,12 @@ class CycleDense {
   template <class T>
   void assign(const Device& device, const Array<T>& source) {
     convert(device, values_, source);
+  }
+
+  [[nodiscard]] CycleDense transposed() const {
+    CycleDense result(values_, rows_);
+    fill(Device::host(1), result.values_, [this](std::int64_t k) { return values_[k % rows_ * rows_ + k / rows_]; });
+    return result;
   }
 
   [[nodiscard]] index_t rows() const noexcept { return rows_; }

@@ -45,7 +45,8 @@ template <class V, class Matrix>
 struct AmgCycleLevel {
   index_t rows = 0;
   bool is_dense = false;
-  Matrix a;  ///< none where dense
+  Matrix a;             ///< none where dense
+  Matrix transposed_a;  ///< none before the first product with Mᵀ
   Matrix p;
   Matrix r;
   Array<V> m;        ///< of the smoother
@@ -89,10 +90,14 @@ class AmgCycleSteps {
  public:
   using Level = AmgCycleLevel<V, typename Executor::Matrix>;
 
-  /// \param dense the inverse of the coarsest level, where that is_dense
+  using Matrix = typename Executor::Matrix;
+  using MatrixOfLevel = Matrix Level::*;  // nvcc repeats the plain type with parentheses, which gcc warns of
+
+  /// \param dense the inverse of the coarsest level, where that is_dense \param a the matrices of the levels: those of
+  /// Mᵀ, with the transpose of `dense`, give a product with Mᵀ, but for the cycle K
   AmgCycleSteps(Executor& executor, AmgCycle cycle, std::span<Level> levels, const typename Executor::Dense& dense,
-                const T* r)
-      : executor_(executor), cycle_(cycle), levels_(levels), dense_(dense), r_(r) {}
+                const T* r, MatrixOfLevel a = &Level::a)
+      : executor_(executor), cycle_(cycle), levels_(levels), dense_(dense), r_(r), a_(a) {}
 
   void run() {
     if (levels_[0].is_dense) return solve_finest();
@@ -135,7 +140,7 @@ class AmgCycleSteps {
   void begin() {
     Level& level = levels_[0];
     if (begins_with_residual()) {
-      executor_.rows(level.a, AmgFirstSweep<T, V>{r_, level.m.data(), level.weights.data()},
+      executor_.rows(level.*a_, AmgFirstSweep<T, V>{r_, level.m.data(), level.weights.data()},
                      AmgBeginResidual<T, V>{r_, sweep(0, 0), level.b.data(), level.x.data(), level.residual.data()});
     } else {
       executor_.elements(level.rows, AmgBegin<T, V>{r_, sweep(0, 0), level.b.data(), level.x.data()});
@@ -148,7 +153,7 @@ class AmgCycleSteps {
   }
 
   void smooth(std::size_t l, std::size_t k) {
-    executor_.rows(levels_[l].a, x(l), smoothing(l, k));
+    executor_.rows(levels_[l].*a_, x(l), smoothing(l, k));
     std::swap(levels_[l].x, levels_[l].next_x);
   }
 
@@ -156,7 +161,7 @@ class AmgCycleSteps {
   void descend(std::size_t l) {
     if (is_coarsest(l)) return;
     Level& level = levels_[l];
-    if (l > 0 || !begins_with_residual()) executor_.rows(level.a, x(l), AmgResidual<V>{b(l), level.residual.data()});
+    if (l > 0 || !begins_with_residual()) executor_.rows(level.*a_, x(l), AmgResidual<V>{b(l), level.residual.data()});
     Level& coarse = levels_[l + 1];
     V* const swept = coarse.is_dense ? nullptr : coarse.x.data();
     executor_.rows(level.r, AmgVector<V>{level.residual.data()},
@@ -189,19 +194,19 @@ class AmgCycleSteps {
     Level& level = levels_[l];
     AmgKrylovScalars* const scalars = level.scalars.data();
     std::swap(level.c, level.x);
-    executor_.scalars(level.a, AmgVector<V>{level.c.data()},
+    executor_.scalars(level.*a_, AmgVector<V>{level.c.data()},
                       AmgFirstStep<V>{level.c.data(), level.b.data(), level.v.data()}, scalars);
     executor_.elements(level.rows,
                        AmgSecondBegin<V>{sweep(l, 0), scalars, level.v.data(), level.b.data(), level.x.data()});
     cycle_from(l, 1);
-    executor_.scalars(level.a, x(l), AmgSecondStep<V>{level.x.data(), level.v.data(), level.b.data()}, scalars);
+    executor_.scalars(level.*a_, x(l), AmgSecondStep<V>{level.x.data(), level.v.data(), level.b.data()}, scalars);
     executor_.elements(level.rows, AmgCombine<V>{scalars, level.c.data(), level.x.data()});
   }
 
   /// The sweeps after the coarser level, the last of which writes z.
   void finish() {
     for (std::size_t back = sweeps(0); back-- > 1;) smooth(0, back);
-    executor_.last(levels_[0].a, x(0), [this](const auto& output) {
+    executor_.last(levels_[0].*a_, x(0), [this](const auto& output) {
       return AmgSmoothLast<V, std::remove_cvref_t<decltype(output)>>{smoothing(0, 0), output};
     });
   }
@@ -220,6 +225,7 @@ class AmgCycleSteps {
   std::span<Level> levels_;
   const typename Executor::Dense& dense_;
   const T* r_;
+  MatrixOfLevel a_;
 };
 
 }  // namespace tessera::detail

@@ -34,6 +34,15 @@ DirectSystem system_of(const CsrView<T>& matrix, DirectMethod method) {
   return system;
 }
 
+/// y = α z + β y
+template <class T>
+void take_solution(T alpha, std::span<const double> z, T beta, std::span<T> y) {
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    const double old = beta == T{0} ? 0.0 : static_cast<double>(beta) * static_cast<double>(y[i]);
+    y[i] = static_cast<T>(static_cast<double>(alpha) * z[i] + old);
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(DirectMethod method) {
@@ -121,10 +130,14 @@ template <class T>
 void DirectFactors<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
   std::vector<double> z(x.begin(), x.end());
   impl_->solver.solve(z);
-  for (std::size_t i = 0; i < z.size(); ++i) {
-    const double old = beta == T{0} ? 0.0 : static_cast<double>(beta) * static_cast<double>(y[i]);
-    y[i] = static_cast<T>(static_cast<double>(alpha) * z[i] + old);
-  }
+  take_solution(alpha, z, beta, y);
+}
+
+template <class T>
+void DirectFactors<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  std::vector<double> z(x.begin(), x.end());
+  impl_->solver.solve_transposed(z);
+  take_solution(alpha, z, beta, y);
 }
 
 template DirectPrediction predict_direct(const CsrView<float>&, DirectMethod, const DirectLimits&);

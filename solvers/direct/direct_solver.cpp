@@ -203,24 +203,48 @@ std::uint64_t DirectSolver::bytes() const noexcept {
   return (info_.prediction.method == DirectMethod::cholesky ? nnz / 2 * 16 : nnz * 16) + n * 64;
 }
 
-/// x = C Q B⁻¹ P R x. R x is brought to a size of about 1: large row factors would overflow large entries.
-void DirectSolver::solve(std::span<double> x) const {
+namespace {
+
+/// An order and the exponents of a scaling.
+struct ScaledOrder {
+  std::span<const index_t> order;
+  std::span<const int> exponents;
+};
+
+/// x = C Q inverse(P R x) for R and P of `from`, C and Q of `to`. R x is brought to a size of about 1: large factors
+/// would overflow large entries.
+template <class Inverse>
+void solve_between(const ScaledOrder& from, const ScaledOrder& to, std::span<double> x, const Inverse& inverse) {
   constexpr int none = std::numeric_limits<int>::min();
   int largest = none;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (x[i] != 0.0 && std::isfinite(x[i])) largest = std::max(largest, exponent_of(x[i]) + scaling_.row[i]);
+    if (x[i] != 0.0 && std::isfinite(x[i])) largest = std::max(largest, exponent_of(x[i]) + from.exponents[i]);
   }
   const int shift = largest == none ? 0 : largest;
   std::vector<double> w(x.size());
   for (std::size_t k = 0; k < w.size(); ++k) {
-    const auto row = at(order_.rows[k]);
-    w[k] = scale_by_power(x[row], scaling_.row[row] - shift);
+    const auto i = at(from.order[k]);
+    w[k] = scale_by_power(x[i], from.exponents[i] - shift);
   }
-  if (!w.empty()) solver_->solve(w);
+  if (!w.empty()) inverse(std::span<double>(w));
   for (std::size_t k = 0; k < w.size(); ++k) {
-    const auto column = at(order_.columns[k]);
-    x[column] = scale_by_power(w[k], scaling_.column[column] + shift);
+    const auto j = at(to.order[k]);
+    x[j] = scale_by_power(w[k], to.exponents[j] + shift);
   }
+}
+
+}  // namespace
+
+/// A⁻¹ = C Q B⁻¹ P R
+void DirectSolver::solve(std::span<double> x) const {
+  solve_between({order_.rows, scaling_.row}, {order_.columns, scaling_.column}, x,
+                [this](std::span<double> w) { solver_->solve(w); });
+}
+
+/// A⁻ᵀ = R Pᵀ B⁻ᵀ Qᵀ C
+void DirectSolver::solve_transposed(std::span<double> x) const {
+  solve_between({order_.columns, scaling_.column}, {order_.rows, scaling_.row}, x,
+                [this](std::span<double> w) { solver_->solve_transposed(w); });
 }
 
 }  // namespace tessera::detail

@@ -23,6 +23,8 @@ class DirectSolver {
 
   /// x = A⁻¹ x. Calls may be concurrent; each allocates O(n).
   void solve(std::span<double> x) const;
+  /// x = A⁻ᵀ x, likewise.
+  void solve_transposed(std::span<double> x) const;
 
   [[nodiscard]] const DirectInfo& info() const noexcept { return info_; }
   [[nodiscard]] index_t size() const noexcept { return static_cast<index_t>(order_.columns.size()); }

@@ -89,6 +89,8 @@ class EigenCholesky final : public EigenSolver {
     vector = solver_.solve(vector).eval();
   }
 
+  void solve_transposed(std::span<double> x) const override { solve(x); }
+
  private:
   Eigen::SimplicialLDLT<EigenUpper, Eigen::Upper, Eigen::NaturalOrdering<EigenIndex>> solver_;
 };

@@ -169,6 +169,12 @@ class EigenLu final : public EigenSolver {
     vector = solver_.solve(vector).eval();
   }
 
+  void solve_transposed(std::span<double> x) const override {
+    LuVector vector(x.data(), static_cast<Eigen::Index>(x.size()));
+    // Eigen asks for a solver that is not const, and reads it alone.
+    vector = const_cast<SupernodalLu&>(solver_).transpose().solve(vector).eval();
+  }
+
  private:
   /// "... ZERO COLUMN AT 7" counts from 1.
   static Eigen::Index column_of(const std::string& error) {

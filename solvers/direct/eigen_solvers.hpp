@@ -36,6 +36,8 @@ class EigenSolver {
   virtual FactorFacts factorize(const ColumnMatrix& matrix, offset_t predicted_nnz, offset_t most_nnz) = 0;
   /// x = A⁻¹ x, in double. Calls may be concurrent; each allocates O(n).
   virtual void solve(std::span<double> x) const = 0;
+  /// x = A⁻ᵀ x, likewise.
+  virtual void solve_transposed(std::span<double> x) const = 0;
 };
 
 /// L D Lᵀ, of the upper triangle.

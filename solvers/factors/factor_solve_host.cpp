@@ -1,13 +1,17 @@
 /// M = C Q U⁻¹ L⁻¹ P R on the host: forward and backward substitution, by one thread in the order of rows, or by all
 /// threads level by level where levels are wide. Every row adds in the order of its columns, so both give the same
-/// bits.
+/// bits. Mᵀ is such an operator, too, of the transposed factors, formed by the first product with it.
 #include "core/detail_namespace.hpp"
 #include "core/parallel.hpp"
+#include "core/work_spaces.hpp"
 #include "solvers/factors/level_schedule.hpp"
 #include "solvers/factors/prepared_factors.hpp"
+#include "tessera/statistics.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 namespace tessera::host {
@@ -26,6 +30,7 @@ struct FactorOperands {
   const T* r;
   T beta;
   T* z;
+  T* work;
 };
 
 /// A triangle and the order in which its rows are computed.
@@ -42,6 +47,9 @@ class HostTriangle {
   }
 
   [[nodiscard]] index_t rows() const noexcept { return factor_.strict.rows(); }
+  [[nodiscard]] TriangularFactor<T> transposed(const Device& device) const {
+    return {transpose(factor_.strict.view(), device), factor_.inverse_diagonal.to(device)};
+  }
   [[nodiscard]] index_t levels() const noexcept { return levels_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept {
     return factor_.strict.bytes() + factor_.inverse_diagonal.bytes() + vector_bytes(schedule_.offsets) +
@@ -88,8 +96,7 @@ class HostFactorSolve final : public FactorSolve<T> {
         row_from_(std::move(factors.row_from)),
         row_scale_(std::move(factors.row_scale)),
         column_to_(std::move(factors.column_to)),
-        column_scale_(std::move(factors.column_scale)),
-        work_(lower_.rows()) {}
+        column_scale_(std::move(factors.column_scale)) {}
 
   [[nodiscard]] std::int64_t rows() const override { return lower_.rows(); }
   [[nodiscard]] std::int64_t cols() const override { return lower_.rows(); }
@@ -99,24 +106,45 @@ class HostFactorSolve final : public FactorSolve<T> {
   [[nodiscard]] index_t upper_levels() const noexcept override { return upper_.levels(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept override {
     return lower_.bytes() + upper_.bytes() + row_from_.bytes() + row_scale_.bytes() + column_to_.bytes() +
-           column_scale_.bytes() + work_.bytes();
+           column_scale_.bytes() + borrow()->bytes();
   }
+  [[nodiscard]] bool has_transpose() const override { return true; }
 
  protected:
   void do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
-    const FactorOperands<T> operands{alpha, x.data(), beta, y.data()};
+    const auto work = borrow();
+    const FactorOperands<T> operands{alpha, x.data(), beta, y.data(), work->data()};
     lower_.for_each(device_, [this, operands](index_t i) { lower_row(i, operands); });
     upper_.for_each(device_, [this, operands](index_t i) { upper_row(i, operands); });
   }
 
+  void do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const override {
+    std::call_once(is_transposed_,
+                   [this] { transposed_ = std::make_unique<HostFactorSolve>(transposed_factors(), device_); });
+    transposed_->apply(alpha, x, beta, y);
+  }
+
  private:
+  /// Of Mᵀ = R Pᵀ L⁻ᵀ U⁻ᵀ Qᵀ C.
+  [[nodiscard]] PreparedFactors<T> transposed_factors() const {
+    return {.lower = upper_.transposed(device_),
+            .upper = lower_.transposed(device_),
+            .row_from = column_to_.to(device_),
+            .row_scale = column_scale_.to(device_),
+            .column_to = row_from_.to(device_),
+            .column_scale = row_scale_.to(device_)};
+  }
+
+  [[nodiscard]] auto borrow() const {
+    return work_.borrow([n = lower_.rows()] { return Array<T>(n); });
+  }
   void lower_row(index_t i, const FactorOperands<T>& operands) const {
     const T r = operands.r[row_from_.empty() ? i : row_from_[i]];
-    work_[i] = lower_.value(i, row_scale_.empty() ? r : row_scale_[i] * r, work_.data());
+    operands.work[i] = lower_.value(i, row_scale_.empty() ? r : row_scale_[i] * r, operands.work);
   }
   void upper_row(index_t i, const FactorOperands<T>& operands) const {
-    const T w = upper_.value(i, work_[i], work_.data());
-    work_[i] = w;
+    const T w = upper_.value(i, operands.work[i], operands.work);
+    operands.work[i] = w;
     const T scaled = operands.alpha * (column_scale_.empty() ? w : column_scale_[i] * w);
     T& z = operands.z[column_to_.empty() ? i : column_to_[i]];
     z = operands.beta == T{0} ? scaled : scaled + operands.beta * z;
@@ -129,7 +157,9 @@ class HostFactorSolve final : public FactorSolve<T> {
   Array<T> row_scale_;
   Array<index_t> column_to_;
   Array<T> column_scale_;
-  mutable Array<T> work_;
+  WorkSpaces<Array<T>> work_;
+  mutable std::once_flag is_transposed_;
+  mutable std::unique_ptr<HostFactorSolve> transposed_;  ///< of the first product with Mᵀ on
 };
 
 }  // namespace

@@ -251,6 +251,10 @@ Device IncompleteFactors<T>::device() const {
   return impl_->device;
 }
 template <class T>
+bool IncompleteFactors<T>::has_transpose() const {
+  return impl_->info.is_symmetric || impl_->set.solve->has_transpose();
+}
+template <class T>
 const PreconditionerInfo& IncompleteFactors<T>::info() const noexcept {
   return impl_->info;
 }
@@ -265,6 +269,15 @@ void IncompleteFactors<T>::refresh(const CsrView<T>& matrix) {
 template <class T>
 void IncompleteFactors<T>::do_apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
   impl_->set.solve->apply(alpha, x, beta, y);
+}
+template <class T>
+void IncompleteFactors<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
+  if (impl_->info.is_symmetric) return do_apply(alpha, x, beta, y);
+  impl_->set.solve->apply_transposed(alpha, x, beta, y);
+}
+template <class T>
+std::string_view IncompleteFactors<T>::transpose_remedy() const {
+  return "on a GPU ic0 and ict have one; on the host all incomplete factors";
 }
 template <class T>
 const detail::EnqueuedProduct<T>* IncompleteFactors<T>::enqueued_product() const noexcept {

@@ -233,11 +233,9 @@ void SpaiPreconditioner<T>::do_apply(T alpha, std::span<const T> x, T beta, std:
 }
 template <class T>
 void SpaiPreconditioner<T>::do_apply_transposed(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-  do_apply(alpha, x, beta, y);
-}
-template <class T>
-std::string_view SpaiPreconditioner<T>::transpose_remedy() const {
-  return "level 0 of spai has one";
+  if (impl_->info.is_symmetric) return do_apply(alpha, x, beta, y);
+  impl_->inverse.product->prepare_transpose();
+  impl_->inverse.product->apply_transposed(alpha, x, beta, y);
 }
 template <class T>
 const detail::EnqueuedProduct<T>* SpaiPreconditioner<T>::enqueued_product() const noexcept {

@@ -13,6 +13,12 @@
 namespace tessera::testing {
 namespace {
 
+constexpr offset_t always = 0;
+constexpr offset_t never = std::numeric_limits<offset_t>::max();
+
+/// Templates on both levels, rows in groups of 16, 4 and single ones, ranges of threads that begin inside of them.
+[[nodiscard]] CycleCase templated() { return aggregated(160, 12, {5, 4}); }
+
 template <class T>
 std::vector<T> image(const detail::AmgCycleOperator<T>& cycle, const std::vector<T>& r) {
   std::vector<T> z(r.size(), std::numeric_limits<T>::quiet_NaN());
@@ -75,6 +81,39 @@ TEST(AmgCycleOnHost, IsSymmetric) {
   }
 }
 
+/// <M u, v> = <u, Mᵀ v> for A that is not symmetric, in CSR and on row templates.
+TEST(AmgCycleOnHost, TransposedProductIsThatOfTheTranspose) {
+  EigenSparse<double> skewed = templated().a[0];
+  const EigenSparse<double> upper = skewed.triangularView<Eigen::StrictlyUpper>();
+  skewed -= 0.75 * upper;
+  CycleCase task("skewed", skewed);
+  for (const int size : {5, 4}) task.coarsen(smoothed_aggregates(task.a.back(), size));
+  const std::vector<double> u = random_values<double>(1920, 1);
+  const std::vector<double> v = random_values<double>(1920, 2);
+  for (const AmgOptions& options : cycle_options()) {
+    if (options.cycle == AmgCycle::k) continue;
+    task.options = options;
+    task.options.precision = AmgPrecision::full;
+    SCOPED_TRACE(describe(task));
+    for (const offset_t least_templated : {never, always}) {
+      const auto cycle = host::make_amg_cycle(make_hierarchy<double>(task), task.options, least_templated);
+      EXPECT_EQ(cycle->layouts()[0].name, least_templated == always ? "row-templates" : "csr");
+      const std::vector<double> mu = image(*cycle, u);
+      std::vector<double> mv(v.size(), std::numeric_limits<double>::quiet_NaN());
+      cycle->apply_transposed(v, mv);
+      double left = 0.0;
+      double right = 0.0;
+      double scale = 0.0;
+      for (std::size_t i = 0; i < u.size(); ++i) {
+        left += mu[i] * v[i];
+        right += u[i] * mv[i];
+        scale += std::abs(mu[i] * v[i]);
+      }
+      EXPECT_NEAR(left, right, 1e-13 * scale);
+    }
+  }
+}
+
 /// Rows enough for several threads: each computes what one does.
 TEST(AmgCycleOnHost, ThreadsGiveTheSameBits) {
   CycleCase task = aggregated(120, 100, {5, 40});
@@ -101,12 +140,6 @@ TEST(AmgCycleOnHost, RefreshTakesNewValues) {
   const std::vector<double> r = random_values<double>(63, 5);
   expect_cycle<double, float>(CycleOracle<double, float>(other, hierarchy), r, image(*cycle, r));
 }
-
-constexpr offset_t always = 0;
-constexpr offset_t never = std::numeric_limits<offset_t>::max();
-
-/// Templates on both levels, rows in groups of 16, 4 and single ones, ranges of threads that begin inside of them.
-[[nodiscard]] CycleCase templated() { return aggregated(160, 12, {5, 4}); }
 
 template <class T>
 void expect_bits_of_csr(CycleCase task, AmgPrecision precision) {

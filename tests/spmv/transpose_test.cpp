@@ -193,7 +193,8 @@ TEST(TransposedPlan, IsRefusedWithARemedyUnlessPlanned) {
     FAIL() << "not refused";
   } catch (const NotSupported& error) {
     EXPECT_STREQ(error.what(),
-                 "this 3 x 4 operator offers no transposed product: make the plan with SpmvOptions::with_transpose");
+                 "this 3 x 4 operator offers no transposed product: make the plan with SpmvOptions::with_transpose, or "
+                 "call its prepare_transpose()");
   }
 }
 
