@@ -132,6 +132,12 @@ void bind_type(nb::module_& module, const std::string& suffix) {
                return suits_cg<T>(self.matrix(), self.matrix_device());
              });
            })
+      .def("prepare_transpose",
+           [](Plan& self) {
+             if (self.has_transpose()) return;
+             const nb::gil_scoped_release release;
+             self.prepare_transpose();
+           })
       .def(
           "update_values",
           [](Plan& self, const Vector<const T>& values) {

@@ -85,10 +85,13 @@ class Solver {
 
   [[nodiscard]] Watch& watch() noexcept { return watch_; }
 
-  [[nodiscard]] nb::dict solve(const Vector<const T>& b, const Vector<T>& x) {
+  [[nodiscard]] nb::dict solve(const Vector<const T>& b, const Vector<T>& x, bool transposed) {
     require_device("b", b, device_);
     require_device("x0", x, device_);
-    return facts_of(unlocked([&] { return solver_->solve(span_of<const T>(b), span_of<T>(x)); }));
+    return facts_of(unlocked([&] {
+      if (transposed) return solver_->solve_transposed(span_of<const T>(b), span_of<T>(x));
+      return solver_->solve(span_of<const T>(b), span_of<T>(x));
+    }));
   }
 
  private:
@@ -227,7 +230,7 @@ void bind_type(nb::module_& module, const std::string& suffix) {
           nb::init<const std::string&, const LinearOperator<T>&, const LinearOperator<T>*, SolverOptions, nb::object>(),
           nb::arg("method"), nb::arg("A"), nb::arg("M").none(), nb::arg("options"), nb::arg("callback").none(),
           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
-      .def("solve", &Type::solve, nb::arg("b").noconvert(), nb::arg("x").noconvert());
+      .def("solve", &Type::solve, nb::arg("b").noconvert(), nb::arg("x").noconvert(), nb::arg("transposed") = false);
   module.attr(("default_tolerance" + suffix).c_str()) = default_tolerance<T>;
   module.def("solve_all", &solve_all<T>, nb::arg("method"), nb::arg("A"), nb::arg("M").none(), nb::arg("b").noconvert(),
              nb::arg("x").noconvert(), nb::arg("options"), nb::arg("callback").none());

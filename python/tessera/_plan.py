@@ -70,6 +70,9 @@ class _Operator(LinearOperator):
     def _matvec(self, x: Any) -> Any:
         return self.apply(np.ravel(x))
 
+    def _rmatvec(self, x: Any) -> Any:
+        return self._apply(np.ravel(x), None, True)
+
 
 class Plan(_Operator):
     """A kernel prepared for one matrix: ``plan @ x``, ``plan.T @ x``, and A of every solver.
@@ -138,9 +141,6 @@ class Plan(_Operator):
         else:
             values = np.ascontiguousarray(values, self.dtype)
         self._core.update_values(values)
-
-    def _rmatvec(self, x: Any) -> Any:
-        return self._apply(np.ravel(x), None, True)
 
     def _matmat(self, X: Any) -> Any:
         X = np.ascontiguousarray(X, self.dtype)

@@ -149,20 +149,16 @@ class Preconditioner(_Operator):
                                 "for; make another Preconditioner")
         self._core.refresh(plan._core)
 
-    def _adjoint(self):
-        if self.info["is_symmetric"]:
-            return self
-        return super()._adjoint()
-
     def __repr__(self):
         return f"Preconditioner({self._name}, {self.shape[0]} x {self.shape[1]}, {self.dtype})"
 
 
-def function_operator(operator, dtype, transposed=False):
-    """A LinearOperator of SciPy as an operator of the extension."""
+def function_operator(operator, dtype):
+    """A LinearOperator of SciPy as an operator of the extension, with its transpose where it has one."""
     kind = _core.Function64 if np.dtype(dtype) == np.float64 else _core.Function32
 
     def writing(function):
         return lambda x, y: np.copyto(y, function(x.copy()), casting="same_kind")
 
-    return kind(*operator.shape, writing(operator.matvec), writing(operator.rmatvec) if transposed else None)
+    transposed = writing(operator.rmatvec) if hasattr(operator, "rmatvec") else None
+    return kind(*operator.shape, writing(operator.matvec), transposed)

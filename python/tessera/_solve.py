@@ -98,7 +98,7 @@ class System:
         if isinstance(A, _Operator):
             self.core, self.kernel, self.kept = A._core, A.info.kernel if isinstance(A, Plan) else A.kind, A
         elif self.is_function:
-            self.core, self.kernel, self.kept = function_operator(A, self.dtype, transpose), "function", A
+            self.core, self.kernel, self.kept = function_operator(A, self.dtype), "function", A
         else:
             self.kept = Plan(as_matrix(A, self.dtype, stream), transpose=transpose, stream=stream)
             self.core, self.kernel = self.kept._core, self.kept.info.kernel
@@ -224,22 +224,52 @@ class Solver:
         Solution
             `report.times_ms` has the time of this solve; `times_ms` of the solver those of its set-up.
         """
-        return self._timed(b, x0)
+        return self._timed(b, x0, False)
 
-    def _timed(self, b, x0):
+    def solve_transposed(self, b, x0=None):
+        """Solves Aᵀ x = b by M as it was set up, transposed: no new factors, no new hierarchy.
+
+        The first call forms Aᵀ and vectors: the memory of A and of the solver once more, O(nnz) work. What M then makes is
+        in docs/solving.md.
+
+        Parameters
+        ----------
+        b : array of n elements
+        x0 : array of n elements, optional
+            Default zeros.
+
+        Returns
+        -------
+        Solution
+            Its residual is that of b - Aᵀ x.
+
+        Raises
+        ------
+        NotSupported
+            Where A or M is an operator without `rmatvec`, or M has no transpose: with the K-cycle of "amg" for A that is
+            not symmetric, and on a GPU incomplete LU factors and "amg" for such A.
+        """
+        for name, each in (("A", self._system.kept), ("M", self._M)):
+            if isinstance(each, Plan):
+                each._core.prepare_transpose()
+            elif each is not None and not hasattr(each, "rmatvec"):
+                raise NotSupported(f"{name} has no rmatvec, which multiplies by its transpose")
+        return self._timed(b, x0, True)
+
+    def _timed(self, b, x0, transposed):
         begin = time.perf_counter()
-        solution = self._solve(as_array(b, "b"), None if x0 is None else as_array(x0, "x0"))
+        solution = self._solve(as_array(b, "b"), None if x0 is None else as_array(x0, "x0"), transposed)
         solution._facts["total_ms"] = 1e3 * (time.perf_counter() - begin)
         return solution
 
-    def _solve(self, b, x0):
+    def _solve(self, b, x0, transposed=False):
         system = self._system
         for name, each in (("b", b), ("x0", x0)):
             if each is not None and each.dtype != system.dtype and not _device.is_device_array(each):
                 require_type("A is", system.dtype, {name: each.dtype})
         vector = as_vector(b, system.rows, system.dtype, "b", system.context)
         x, target = _first_guess(x0, b, system.rows, system.dtype, system.context)
-        facts = self._core.solve(vector, target)
+        facts = self._core.solve(vector, target, transposed)
         return Solution(_shaped(x, b), facts, self._method, self._precond, system.kernel)
 
 
