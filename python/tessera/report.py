@@ -145,9 +145,13 @@ class _Report(_Facts):
         return ax
 
 
+def _ms(ms: float) -> str:
+    return f"{ms:.3g} ms" if ms < 1000 else f"{ms:.0f} ms"
+
+
 def _times(times_ms: dict[str, float | None], total_ms: float | None) -> str:
     known = [(name, ms) for name, ms in (*times_ms.items(), ("total", total_ms)) if ms is not None]
-    return ", ".join(f"{name} {ms:.3g} ms" for name, ms in known)
+    return ", ".join(f"{name} {_ms(ms)}" for name, ms in known)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,7 +238,7 @@ class SolveReport(_Report):
             yield "singular", self.proof
         yield "time", _times(self.times_ms, self.total_ms)
         for number, rung in enumerate(self.rungs, 1):
-            spent = f"set-up {rung['setup_ms']:.3g} ms, solve {rung['solve_ms']:.3g} ms"
+            spent = f"set-up {_ms(rung['setup_ms'])}, solve {_ms(rung['solve_ms'])}"
             yield f"rung {number}", f"{rung['method']}, {rung['precond']}: {rung['outcome']} ({spent})"
 
 
@@ -439,7 +443,7 @@ class ProductReport(_Facts):
         yield "workflow", f"{self.workflow} ({self.reason}), {self.determinism}"
         yield "entries", f"{self.nnz} of {counted(self.products, 'product')}, {self.compression:.3g} each"
         yield "memory", f"{self.peak_bytes} bytes"
-        yield "time", f"{self.total_ms:.3g} ms"
+        yield "time", _ms(self.total_ms)
 
 
 @dataclasses.dataclass(frozen=True)
