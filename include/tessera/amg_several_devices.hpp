@@ -34,8 +34,8 @@ struct DistributedAmgInfo {
 /// Smoothed-aggregation AMG on the devices of a group: M is one V cycle from the guess 0, that of Amg up to rounding
 /// (on the host bit by bit). GPUs that reach each other's memory set the hierarchy up together, each from its rows of A
 /// and some beside them, others each by itself, with the memory of a set-up on one; all have the same bits. Then a GPU
-/// keeps its rows of A, P and R of the finer levels, and the coarser levels whole. Hosts share one set-up. Products are
-/// not concurrent.
+/// keeps its rows of A, P and R of the finer levels, and the coarser levels whole. Hosts share one set-up. The group
+/// refuses a second call while one runs.
 template <class T>
 class DistributedAmg {
  public:

@@ -20,7 +20,7 @@ enum class RankStart : std::uint8_t {
 /// keeps what that makes anew in every call: the plan, the vectors, and on a GPU the CUDA graph of its iterations.
 /// Where the transition matrix lies on a GPU, nothing but scalars comes to the host, and a solve allocates nothing on
 /// the device and records nothing, from the second uniform one on, and from the second personalized one on: each of
-/// both kinds has vectors and a graph of its own, made at its first solve. One solve at a time.
+/// both kinds has vectors and a graph of its own, made at its first solve. A solve while another one runs is refused.
 template <class T>
 class PageRankSolver {
  public:

@@ -21,7 +21,8 @@ struct PreconditionerInfo {
 };
 
 /// z = M r, where M approximates the inverse of a square matrix. The solvers take any LinearOperator as M; this class
-/// adds what set-up cost and how new values are taken. Set-up and refresh() check that M is finite.
+/// adds what set-up cost and how new values are taken. Set-up and refresh() check that M is finite. Products of several
+/// threads by one M are right; a class says so where they take turns.
 template <class T>
 class Preconditioner : public FusedOperator<T> {
  public:

@@ -28,8 +28,8 @@ struct DeviceGroupOptions {
 };
 
 /// Devices that work together, at most 16: GPUs, or the host several times, each time with the threads of that Device
-/// (which shows what several GPUs would do). A small value; copies stand for the same group, which serves one call at a
-/// time. Every GPU gets a context of its own.
+/// (which shows what several GPUs would do). A small value; copies stand for the same group. It serves one call at a
+/// time, and refuses (InvalidArgument) a second one. Every GPU gets a context of its own.
 class DeviceGroup {
  public:
   /// \param devices all GPUs or all the host; a GPU that is named twice serves as two, for tests: without

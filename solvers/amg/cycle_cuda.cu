@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -91,6 +92,7 @@ class GpuCycle final : public AmgCycleOperator<T>, private EnqueuedProduct<T> {
   std::int64_t run(std::span<const T> r, std::span<T> z, const T* w, const std::int32_t* halted = nullptr) const {
     if (levels_.empty() || levels_[0].rows == 0) return 0;
     const DeviceGuard current(device_);
+    const std::scoped_lock lock(mutex_);
     CycleOutput<T> output{z.data(), w};
     GpuExecutor<T, V> executor(setting_, output, halted);
     const std::span<Level> levels(levels_.data(), levels_.size());
@@ -143,6 +145,7 @@ class GpuCycle final : public AmgCycleOperator<T>, private EnqueuedProduct<T> {
   Device device_;
   AmgOptions options_;
   DenseInverse<V> dense_;
+  mutable std::mutex mutex_;           ///< of the vectors of the levels, from the first launch of a product to its last
   mutable std::vector<Level> levels_;  ///< a product writes their vectors
   std::vector<AmgLayout> layouts_;
   Array<std::byte> parts_;

@@ -4,6 +4,7 @@
 
 #include "core/communicator.hpp"
 #include "core/group_rank.hpp"
+#include "core/one_at_a_time.hpp"
 #include "solvers/distributed/peer_links.hpp"
 #include "tessera/several_devices.hpp"
 
@@ -26,6 +27,7 @@ struct DeviceGroup::Impl {
   DeviceGroupOptions options;
   std::unique_ptr<cuda::PeerLinks> links;  ///< of GPUs that reach each other, else null
   std::shared_ptr<detail::Communicator> communicator;
+  mutable detail::OneAtATime turns;
 
   /// The device as rank `number` of a system, whose rows from `first_row` on it has.
   [[nodiscard]] Device rank(int number, index_t first_row, index_t rows) const;

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <mutex>
 #include <type_traits>
 #include <utility>
 
@@ -212,6 +213,7 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
     if (n_ == 0) return;
     const DeviceGuard current(device_);
     const bool waits = choice.kind == TriangularSolve::sync_free;
+    const std::scoped_lock lock(mutex_);
     const ForwardEnds<T> forward{forward_from_.data(), or_null(forward_scale_), r, waits ? w_.data() : nullptr};
     const BackwardEnds<T> backward{backward_from_.data(),    y_.data(), waits, backward_to_.data(),
                                    or_null(backward_scale_), z,         alpha, beta};
@@ -279,7 +281,7 @@ class GpuFactorSolve final : public FactorSolve<T>, private EnqueuedProduct<T> {
   Array<index_t> backward_from_;
   Array<index_t> backward_to_;
   Array<T> backward_scale_;
-  // A product writes these.
+  mutable std::mutex mutex_;  ///< of what follows, from the first launch of a product to its last
   mutable Array<T> y_;
   mutable Array<T> w_;
   mutable Array<unsigned> tickets_;  ///< of both synchronization-free solves

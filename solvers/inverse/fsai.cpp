@@ -4,6 +4,7 @@
 #include "core/device/matrix_place.hpp"
 #include "core/enqueued_product.hpp"
 #include "core/stopwatch.hpp"
+#include "core/work_spaces.hpp"
 #include "solvers/factors/matrix_checks.hpp"
 #include "solvers/inverse/adaptive_rows.hpp"
 #include "solvers/inverse/fsai_rows.hpp"
@@ -237,7 +238,7 @@ struct FsaiPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
   FsaiOptions options;
   Factor<T> factor;
   PreconditionerInfo info{.name = "fsai", .is_symmetric = true};
-  mutable Array<T> between;  ///< G r: a product writes it
+  detail::WorkSpaces<Array<T>> between;  ///< G r
 
   Impl(const CsrView<T>& matrix, const FsaiOptions& wanted, const Device& where) : device(where), options(wanted) {
     const Stopwatch watch;
@@ -245,7 +246,6 @@ struct FsaiPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
     require_square(matrix);
     detail::require_within_reach(matrix, device, "fsai");
     factor = set_up(matrix, options, device);
-    between = Array<T>(matrix.rows, Init::zero, device);
     note(watch);
   }
 
@@ -261,28 +261,35 @@ struct FsaiPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
   }
 
   void note(const Stopwatch& watch) {
-    info.bytes = factor.bytes() + between.bytes();
+    info.bytes = factor.bytes() + borrow()->bytes();
     info.setup_ms = watch.milliseconds();
   }
 
   void apply(T alpha, std::span<const T> x, T beta, std::span<T> y) const {
-    factor.transposed->apply(alpha, first_product(x), beta, y);
+    const auto gx = first_product(x);
+    factor.transposed->apply(alpha, gx->span(), beta, y);
   }
-  /// G x.
-  [[nodiscard]] std::span<const T> first_product(std::span<const T> x) const {
-    factor.product->apply(x, between.span());
-    return between.span();
+  [[nodiscard]] auto borrow() const {
+    return between.borrow([this] { return Array<T>(factor.g->rows(), Init::zero, device); });
+  }
+  /// G x, as long as it is lent.
+  [[nodiscard]] auto first_product(std::span<const T> x) const {
+    auto gx = borrow();
+    factor.product->apply(x, gx->span());
+    return gx;
   }
 
   // EnqueuedProduct. On a GPU no product waits.
 
   void enqueue(std::span<const T> x, std::span<T> y, std::span<const T> w, ProductDots* sums) const override {
-    detail::EnqueuedProduct<T>::of(*factor.transposed)->enqueue(first_product(x), y, w, sums);
+    const auto gx = first_product(x);
+    detail::EnqueuedProduct<T>::of(*factor.transposed)->enqueue(gx->span(), y, w, sums);
   }
   [[nodiscard]] std::span<const ProductDots> enqueue_parts(std::span<const T> x, std::span<T> y, std::span<const T> w,
                                                            ProductDots* sums,
                                                            const std::int32_t* halted) const override {
-    return detail::EnqueuedProduct<T>::of(*factor.transposed)->enqueue_parts(first_product(x), y, w, sums, halted);
+    const auto gx = first_product(x);
+    return detail::EnqueuedProduct<T>::of(*factor.transposed)->enqueue_parts(gx->span(), y, w, sums, halted);
   }
 };
 
