@@ -28,6 +28,10 @@ struct HostThreads {
 /// (rounded up), at most OMP_NUM_THREADS. Asks the system once.
 [[nodiscard]] HostThreads default_host_threads();
 
+/// Fixes what default_host_threads() says from now on, for the whole process; what has its Device already keeps it.
+/// \param threads 0: the choice above again \throws InvalidArgument when negative or above 4096
+void set_default_host_threads(int threads);
+
 /// The threads of the host, or one GPU. A small value, cheap to copy and to compare. On a GPU it also stands for the
 /// stream and the memory of a Context: those of the library, or those of the Context that it comes from.
 class Device {
@@ -65,6 +69,8 @@ class Device {
   [[nodiscard]] bool shares_context_with(const Device& other) const noexcept {
     return *this == other && context_ == other.context_;
   }
+  /// Names the Context; null: none, or the library's own of that GPU.
+  [[nodiscard]] const void* context_id() const noexcept { return context_.get(); }
 
   /// Whether both are the same device; host threads and contexts do not matter.
   friend bool operator==(const Device& a, const Device& b) noexcept {

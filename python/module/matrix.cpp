@@ -1,6 +1,7 @@
 // Matrices from arrays, generators and files, and their arrays for Python.
 #include "matrix.hpp"
 
+#include "claims.hpp"
 #include "interruptible.hpp"
 
 #include "tessera/adopt_csr.hpp"
@@ -70,6 +71,7 @@ template <class T>
   require_device("indices", columns.device_type(), columns.device_id(), memory.device);
   memory.owner = owner_of(std::tuple(offsets, columns, values));
   auto csr = unlocked([&] {
+    const Claim claim("adopting a matrix", memory.device, {});
     return std::make_shared<const Csr<T>>(with_index_types(offsets, columns, [&](auto first, auto second) {
       return adopt_csr<T>(rows, cols, first, second, span_of<const T>(values), memory);
     }));
@@ -104,7 +106,8 @@ template <class T>
 
 template <class T>
 void bind_type(nb::module_& module, const char* name) {
-  nb::class_<Matrix<T>>(module, name, "A matrix in compressed sparse rows, its arrays those of its maker")
+  nb::class_<Matrix<T>>(module, name, "A matrix in compressed sparse rows, its arrays those of its maker",
+                        nb::dynamic_attr())
       .def_prop_ro("rows", [](const Matrix<T>& self) { return self.csr->rows(); })
       .def_prop_ro("cols", [](const Matrix<T>& self) { return self.csr->cols(); })
       .def_prop_ro("nnz", [](const Matrix<T>& self) { return self.csr->nnz(); })

@@ -1,4 +1,5 @@
 // PageRank on a graph by its out-links.
+#include "claims.hpp"
 #include "interruptible.hpp"
 #include "matrix.hpp"
 #include "reports.hpp"
@@ -50,6 +51,7 @@ template <class T>
   watch->observe(options);
   options.spmv.device = device;
   const auto work = [csr = adjacency.csr, teleport = personalization, options, device] {
+    const Claim claim("pagerank", device, {});
     const TransitionMatrix<T> transition(csr->view(), device);
     PageRankResult<T> ranked = pagerank<T>(transition, options);
     if (!device.is_host()) ranked.ranks = ranked.ranks.to(Device{});

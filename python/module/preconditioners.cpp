@@ -1,4 +1,5 @@
 // Preconditioners by name, with their options as keyword arguments.
+#include "claims.hpp"
 #include "errors.hpp"
 #include "interruptible.hpp"
 #include "matrix.hpp"
@@ -147,6 +148,7 @@ constexpr std::array factor_kinds{FactorKind::ilu0,  FactorKind::iluk, FactorKin
 template <class M, class T, class... Settings>
 [[nodiscard]] std::shared_ptr<Preconditioner<T>> set_up(const SpmvPlan<T>& plan, const Settings&... settings) {
   return interruptible(plan.matrix().nnz(), [&plan, keep = kept(plan), settings...] {
+    const Claim claim("a preconditioner", plan.device(), {{&plan}});
     return std::shared_ptr<Preconditioner<T>>(std::make_shared<M>(plan.matrix(), settings..., plan.device()));
   });
 }
@@ -188,6 +190,7 @@ template <class T>
     keywords.refuse_rest();
     if (!plan.device().is_host()) throw NotSupported("preconditioner \"direct\" works on the host alone");
     return interruptible(plan.matrix().nnz(), [&plan, keep = kept(plan)] {
+      const Claim claim("a preconditioner", plan.device(), {{&plan}});
       return std::shared_ptr<Preconditioner<T>>(std::make_shared<DirectFactors<T>>(plan.matrix()));
     });
   }
@@ -223,15 +226,23 @@ void bind_type(nb::module_& module, const std::string& suffix) {
   nb::class_<Preconditioner<T>, LinearOperator<T>>(module, ("Preconditioner" + suffix).c_str(), "z = M r")
       .def_prop_ro("facts",
                    [](const Preconditioner<T>& self) {
+                     const PreconditionerInfo info = unlocked([&] {
+                       const Claim claim("info", Device{}, {{&self}});
+                       return self.info();
+                     });
                      nb::dict facts;
-                     facts["name"] = text(self.info().name);
-                     facts["setup_ms"] = self.info().setup_ms;
-                     facts["bytes"] = self.info().bytes;
-                     facts["is_symmetric"] = self.info().is_symmetric;
+                     facts["name"] = text(info.name);
+                     facts["setup_ms"] = info.setup_ms;
+                     facts["bytes"] = info.bytes;
+                     facts["is_symmetric"] = info.is_symmetric;
                      return facts;
                    })
-      .def("refresh",
-           [](Preconditioner<T>& self, const SpmvPlan<T>& plan) { unlocked([&] { self.refresh(plan.matrix()); }); });
+      .def("refresh", [](Preconditioner<T>& self, const SpmvPlan<T>& plan) {
+        unlocked([&] {
+          const Claim claim("refresh", self.device(), {{&self, Access::exclusive}, {&plan}});
+          self.refresh(plan.matrix());
+        });
+      });
   module.def("hash_of_positions", &hash_of_positions<T>);
   module.def("make_preconditioner", [](const SpmvPlan<T>& plan, const std::string& kind, const nb::dict& keywords) {
     return make_preconditioner<T>(plan, kind, Keywords(kind, keywords));

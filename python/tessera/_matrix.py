@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from . import _core, _device
 from ._arguments import kind_of, shown
+from ._readonly import lend, nothing
 from .errors import DimensionError, InvalidArgument, InvalidMatrix, OptionError
 
 if TYPE_CHECKING:
@@ -94,11 +95,22 @@ def _csr_of(A: Any) -> Any:
 
 
 def _adopt(A: Any, dtype: Real) -> Any:
-    data: Any = np.ascontiguousarray(A.data, dtype=dtype)
     nnz = int(A.indptr[-1]) if len(A.indptr) else 0
     # Room beyond the last entry, which SciPy allows, stays out.
-    indices = np.ascontiguousarray(A.indices[:nnz])
-    return _core.adopt(A.shape[0], A.shape[1], np.ascontiguousarray(A.indptr), indices, data[:nnz])
+    lent = [
+        lend(array, size) if array.dtype == in_place and array.flags.c_contiguous else
+        (np.ascontiguousarray(array[:size], copied), nothing)
+        for array, size, in_place, copied in ((A.indptr, len(A.indptr), np.int64, None),
+                                              (A.indices, nnz, np.int32, None), (A.data, nnz, dtype, dtype))
+    ]
+    try:
+        matrix: Any = _core.adopt(*A.shape, *(view for view, _ in lent))
+    except Exception:
+        for _, let_write in lent:  # a traceback may keep the views
+            let_write()
+        raise
+    matrix.let_values_be_written = lent[2][1]
+    return matrix
 
 
 def as_matrix(A: Any, dtype: Real | None = None, stream: Any = None, name: str = "A") -> Any:

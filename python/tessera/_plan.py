@@ -141,6 +141,8 @@ class Plan(_Operator):
         else:
             values = np.ascontiguousarray(values, self.dtype)
         self._core.update_values(values)
+        if self.device == "host":
+            self._matrix.let_values_be_written()  # the plan has values of its own now
 
     def _matmat(self, X: Any) -> Any:
         X = np.ascontiguousarray(X, self.dtype)

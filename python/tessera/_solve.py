@@ -164,7 +164,8 @@ def _shaped(x, b):
 class Solver:
     """A method for A x = b with many right-hand sides, one after the other: time steps, Newton steps.
 
-    From the second solve on nothing is allocated but the result.
+    From the second solve on nothing is allocated but the result. Solves of several threads take turns; one by the
+    callback of another is refused.
 
     Parameters
     ----------

@@ -1,0 +1,81 @@
+"""Arrays that NumPy refuses to write while the library reads them in place."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy.typing as npt
+
+_lock = threading.Lock()
+_readers: dict[int, list[Any]] = {}  # by the id of an array that was made read-only here: the array, number of readers
+_gone: deque[int] = deque()  # readers that have ended and are still counted
+_ended: list[int] = []  # arrays without readers: views, while the memory below them is read-only
+
+
+def lend(array: npt.NDArray[Any], size: int) -> tuple[npt.NDArray[Any], Callable[[], Any]]:
+    """A view of the first elements of `array`, which is read-only while the view lives, and a call that ends that before.
+
+    An array that is read-only already, or could not be made writeable again, stays as it is.
+    """
+    view = array[:size]
+    with _lock:
+        entry = _readers.get(id(array))
+        if entry is None:
+            if not array.flags.writeable or not _can_come_back(array):
+                return view, nothing
+            array.flags.writeable = False
+            _readers[id(array)] = [array, 1]
+        else:
+            entry[1] += 1
+    end = weakref.finalize(view, _let_go, id(array))
+    end.atexit = False
+    _settle()
+    return view, end
+
+
+def nothing() -> None:
+    pass
+
+
+def _can_come_back(array: npt.NDArray[Any]) -> bool:
+    probe = array[...]
+    probe.flags.writeable = False
+    try:
+        probe.flags.writeable = True
+    except ValueError:
+        return False
+    return True
+
+
+def _let_go(key: int) -> None:
+    # The collector may call this within a section of the lock: whoever has it settles, too.
+    _gone.append(key)
+    _settle()
+
+
+def _settle() -> None:
+    while _gone and _lock.acquire(blocking=False):
+        try:
+            while _gone:
+                key = _gone.popleft()
+                _readers[key][1] -= 1
+                _ended.append(key)
+            for key in 2 * _ended:  # memory, then the views of it
+                _make_writeable(key)
+            _ended[:] = [key for key in _ended if key in _readers and _readers[key][1] == 0]
+        finally:
+            _lock.release()
+
+
+def _make_writeable(key: int) -> None:
+    array, readers = _readers.get(key, (None, 1))
+    if readers == 0:
+        try:
+            array.flags.writeable = True
+        except ValueError:
+            return
+        del _readers[key]
