@@ -2,6 +2,8 @@
 /// Asks the system for the CPUs of this process: affinity mask, and the quota of control groups (version 2 and 1).
 #include "core/thread_choice.hpp"
 
+#include "tessera/error.hpp"
+
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -138,8 +140,6 @@ int default_threads() {
   return fixed > 0 ? fixed : chosen_threads().count;
 }
 
-void set_default_threads(int threads) noexcept { fixed_threads.store(threads); }
-
 }  // namespace tessera::host
 
 namespace tessera {
@@ -147,6 +147,13 @@ namespace tessera {
 HostThreads default_host_threads() {
   if (const int fixed = host::fixed_threads.load(); fixed > 0) return {fixed, "as asked"};
   return host::chosen_threads();
+}
+
+void set_default_host_threads(int threads) {
+  if (threads < 0 || threads > host::most_threads) {
+    throw InvalidArgument(fmt::format("number of threads must be in [0, {}], got {}", host::most_threads, threads));
+  }
+  host::fixed_threads.store(threads);
 }
 
 }  // namespace tessera

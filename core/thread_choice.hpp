@@ -29,7 +29,4 @@ struct ThreadFacts {
 /// Threads of Device{}: default_host_threads() without its text, which would allocate for every array.
 [[nodiscard]] int default_threads();
 
-/// Fixes what Device{} takes from now on, for the whole process. \param threads 0: the choice again
-void set_default_threads(int threads) noexcept;
-
 }  // namespace tessera::host

@@ -9,7 +9,6 @@
 #include "self_test.hpp"
 #include "summary_text.hpp"
 
-#include "core/thread_choice.hpp"
 #include "support/machine.hpp"
 #include "tessera/device.hpp"
 #include "tessera/device_figures.hpp"
@@ -211,7 +210,7 @@ ExitCode doctor_command(const Options& options, const Invocation& invocation) {
 
   constexpr std::int64_t most_threads = 4096;
   DoctorFindings findings;
-  host::set_default_threads(static_cast<int>(count_or_auto_option(options, "threads", 0, most_threads)));
+  set_default_host_threads(static_cast<int>(count_or_auto_option(options, "threads", 0, most_threads)));
   findings.host = Device{};
   findings.cuda = survey_cuda();
   find_figures(options, findings);

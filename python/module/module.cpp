@@ -29,6 +29,8 @@ NB_MODULE(_core, module) {
   bind_centrality(module);
   bind_spgemm(module);
   bind_views(module);
+  module.def("set_num_threads", &tessera::set_default_host_threads);
+  module.def("get_num_threads", [] { return tessera::default_host_threads().count; });
   module.def("nearest_name", [](const std::string& word, const std::vector<std::string>& names) {
     return std::string(tessera::nearest_name(word, std::vector<std::string_view>(names.begin(), names.end())));
   });

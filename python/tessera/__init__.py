@@ -32,9 +32,8 @@ __all__ = [
     "IoError", "IterationInfo", "NotSupported", "OptionError", "OutOfMemory", "ParseError", "Plan", "Preconditioner",
     "SingularMatrix", "Solver",
     "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors", "export_measured_choices", "forget_measured_choices",
-    "generate", "gmres", "hits", "idr", "import_measured_choices", "katz", "kernels", "lsmr", "methods", "minres", "pagerank",
-    "preconditioners", "read", "read_edges", "report", "results", "richardson", "solve", "spgemm",
-    "testing",
+    "generate", "get_num_threads", "gmres", "hits", "idr", "import_measured_choices", "katz", "kernels", "lsmr", "methods", "minres",
+    "pagerank", "preconditioners", "read", "read_edges", "report", "results", "richardson", "set_num_threads", "solve", "spgemm", "testing",
 ]
 
 
@@ -43,7 +42,26 @@ def build_info() -> dict[str, str]:
     return _core.build_info()
 
 
-def read(path, dtype="float64"):
+def get_num_threads() -> int:
+    """Threads of the host that new work takes: as many as this process may run at once, at most OMP_NUM_THREADS, unless
+    `set_num_threads` said otherwise."""
+    return _core.get_num_threads()
+
+
+def set_num_threads(n: int) -> None:
+    """Fixes the threads of the host for this process, whatever OMP_NUM_THREADS says.
+
+    Plans, and what is made from them, keep the number that held when their matrix was taken.
+
+    Parameters
+    ----------
+    n : int
+        From 1 to 4096.
+    """
+    _core.set_num_threads(min(_count("n", n, 1), 2**31 - 1))
+
+
+def read(path: str | os.PathLike[str], dtype: npt.DTypeLike = "float64") -> csr_array:
     """Reads a matrix of any format that `solve list formats` names; the content of the file decides which.
 
     Matrix Market, binary files of Tessera, lists of edges, SciPy's `.npz`, NumPy's `.npy`, MATLAB's `.mat`,

@@ -1,6 +1,6 @@
 #include "tessera/assemble.hpp"
 #include "core/sort_entries.hpp"
-#include "core/thread_choice.hpp"
+#include "tessera/device.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/make_csr.hpp"
 
@@ -70,10 +70,10 @@ template <class T>
 void expect_as_by_map(std::int64_t rows, std::int64_t cols, const Entries<T>& in) {
   const Assembly<T> expected = by_map(rows, cols, in);
   for (const int count : {1, 2, 5}) {
-    host::set_default_threads(count);
+    set_default_host_threads(count);
     const Assembly<T> result = assembled<T>(rows, cols, in);
     const Assembly<T> pattern = assembled<T>(rows, cols, in, ValueStorage::pattern);
-    host::set_default_threads(0);
+    set_default_host_threads(0);
     expect_identical(result.matrix.view(), expected.matrix.view());
     EXPECT_EQ(result.duplicates, expected.duplicates);
     EXPECT_TRUE(pattern.matrix.is_pattern());

@@ -48,10 +48,11 @@ TEST(ThreadChoice, QuotaOfControlGroups) {
 
 TEST(ThreadChoice, FixedNumberHoldsForTheProcess) {
   const int chosen = Device{}.threads();
-  set_default_threads(3);
+  set_default_host_threads(3);
   EXPECT_EQ(Device{}.threads(), 3);
-  set_default_threads(0);
+  set_default_host_threads(0);
   EXPECT_EQ(Device{}.threads(), chosen);
+  for (const int refused : {-1, 4097}) EXPECT_THROW(set_default_host_threads(refused), InvalidArgument);
 }
 
 }  // namespace

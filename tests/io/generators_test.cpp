@@ -1,5 +1,5 @@
 #include "tessera/generators.hpp"
-#include "core/thread_choice.hpp"
+#include "tessera/device.hpp"
 #include "tessera/error.hpp"
 #include "tests/support/compare.hpp"
 #include "tests/support/eigen_bridge.hpp"
@@ -166,9 +166,9 @@ TEST(ConvectionDiffusion, WithoutFlowIsPoisson) {
 
 TEST(Generators, SameForEveryNumberOfThreads) {
   const auto with = [&](int count, auto&& make) {
-    host::set_default_threads(count);
+    set_default_host_threads(count);
     auto matrix = make();
-    host::set_default_threads(0);
+    set_default_host_threads(0);
     return matrix;
   };
   const auto make = [] { return convection_diffusion<double>(33, 31, 29, {1, 2, 3}); };

@@ -1,6 +1,6 @@
 #include "core/random.hpp"
-#include "core/thread_choice.hpp"
 #include "tessera/assemble.hpp"
+#include "tessera/device.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tests/support/compare.hpp"
@@ -97,11 +97,11 @@ TEST(Rmat, EqualsAnAssemblyOfItsEdges) {
 TEST(Rmat, SameForEveryNumberOfThreads) {
   RmatOptions options;
   options.scale = 12;
-  host::set_default_threads(1);
+  set_default_host_threads(1);
   const auto one = rmat<double>(options);
-  host::set_default_threads(5);
+  set_default_host_threads(5);
   const auto five = rmat<double>(options);
-  host::set_default_threads(0);
+  set_default_host_threads(0);
   validate(one.view());
   EXPECT_TRUE(one.is_pattern());
   expect_identical(five.view(), one.view());

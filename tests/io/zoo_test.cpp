@@ -4,7 +4,7 @@
 /// Bounds. A count of events with probability p in n trials has the standard deviation sqrt(n p (1 - p)); five of them
 /// are allowed, and the seeds are fixed, so a test that passes once passes always.
 
-#include "core/thread_choice.hpp"
+#include "tessera/device.hpp"
 #include "tessera/error.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/statistics.hpp"
@@ -343,11 +343,11 @@ constexpr Golden golden[] = {
 TEST(Zoo, GoldenChecksumsForEveryNumberOfThreads) {
   for (const Golden& g : golden) {
     for (const int count : {1, 2, 5}) {
-      host::set_default_threads(count);
+      set_default_host_threads(count);
       EXPECT_EQ(checksum(make(g.text)), g.checksum) << g.text << " with " << count << " threads";
     }
   }
-  host::set_default_threads(0);
+  set_default_host_threads(0);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 /// Small grain: what is found in small matrices on several threads is what one thread finds.
 #include "tests/support/small_grain.hpp"
 #include "core/parallel.hpp"
-#include "core/thread_choice.hpp"
 #include "tessera/assemble.hpp"
+#include "tessera/device.hpp"
 #include "tessera/generators.hpp"
 #include "tessera/statistics.hpp"
 #include "tests/support/adversarial.hpp"
@@ -119,12 +119,12 @@ TEST(SmallGrainMatrices, Assembly) {
   const auto expected = assemble<double>(31, 23, rows, columns, values);
   const SmallGrain grain;
   for (const int threads : thread_counts) {
-    host::set_default_threads(threads);
+    set_default_host_threads(threads);
     const auto found = assemble<double>(31, 23, rows, columns, values);
     EXPECT_EQ(found.duplicates, expected.duplicates);
     expect_identical(found.matrix.view(), expected.matrix.view());
   }
-  host::set_default_threads(0);
+  set_default_host_threads(0);
 }
 
 }  // namespace
