@@ -23,7 +23,7 @@ if ! "$python" -m venv "$work/venv" >"$work/log" 2>&1; then
   exit 0
 fi
 pip=("$work/venv/bin/python" -m pip --disable-pip-version-check --quiet)
-if ! "${pip[@]}" install --timeout 20 --retries 1 nanobind scikit-build-core numpy scipy pytest networkx >"$work/log" 2>&1; then
+if ! "${pip[@]}" install --timeout 20 --retries 1 nanobind scikit-build-core numpy scipy pytest networkx mypy >"$work/log" 2>&1; then
   echo "Python package: SKIPPED, pip cannot install what it needs ($(tail -n 1 "$work/log"))"
   exit 0
 fi

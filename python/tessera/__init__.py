@@ -28,12 +28,12 @@ generate = testing.generate
 __version__ = _core.build_info()["version"]
 
 __all__ = [
-    "BudgetExceeded", "CudaError", "DeviceUnavailable", "DimensionError", "Error", "InvalidArgument", "InvalidMatrix",
-    "IoError", "IterationInfo", "NotSupported", "OptionError", "OutOfMemory", "ParseError", "Plan", "Preconditioner",
-    "SingularMatrix", "Solver",
-    "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors", "export_measured_choices", "forget_measured_choices",
-    "generate", "get_num_threads", "gmres", "hits", "idr", "import_measured_choices", "katz", "kernels", "lsmr", "methods", "minres",
-    "pagerank", "preconditioners", "read", "read_edges", "report", "results", "richardson", "set_num_threads", "solve", "spgemm", "testing",
+    "BudgetExceeded", "CudaError", "DeviceUnavailable", "DimensionError", "Error", "InvalidArgument",
+    "InvalidMatrix", "IoError", "IterationInfo", "NotSupported", "OptionError", "OutOfMemory", "ParseError", "Plan",
+    "Preconditioner", "SingularMatrix", "Solver", "bicgstab", "build_info", "cg", "cgls", "chebyshev", "errors",
+    "export_measured_choices", "forget_measured_choices", "generate", "get_num_threads", "gmres", "hits", "idr",
+    "import_measured_choices", "katz", "kernels", "lsmr", "methods", "minres", "pagerank", "preconditioners",
+    "read", "read_edges", "report", "results", "richardson", "set_num_threads", "solve", "spgemm", "testing",
 ]
 
 

@@ -48,7 +48,8 @@ def _teleport(personalization: Any, nodes: list[Any] | None, vertices: int) -> n
 
 
 def pagerank(A: GraphLike, damping: float = 0.85,
-             personalization: Mapping[Any, float] | VectorLike | None = None, *, tol: float = 1e-9, norm: Literal["l1", "l2", "linf"] = "l1",
+             personalization: Mapping[Any, float] | VectorLike | None = None, *, tol: float = 1e-9,
+             norm: Literal["l1", "l2", "linf"] = "l1",
              dangling: Literal["teleport", "uniform", "self", "drop"] = "teleport", maxiter: int = 1000,
              weight: str | None = "weight", kernel: str = "auto", time_limit: float = math.inf,
              callback: Callback | None = None, history: bool = True) -> Ranks:

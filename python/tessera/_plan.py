@@ -73,6 +73,33 @@ class _Operator(LinearOperator):
     def _rmatvec(self, x: Any) -> Any:
         return self._apply(np.ravel(x), None, True)
 
+    def _adjoint(self) -> _Transpose:
+        return _Transpose(self)
+
+    _transpose = _adjoint
+
+
+class _Transpose(LinearOperator):
+    """Aᵀ of an operator A of the extension."""
+
+    def __init__(self, A: _Operator) -> None:
+        super().__init__(A.dtype, A.shape[::-1])
+        self._of = A
+
+    def _matvec(self, x: Any) -> Any:
+        return self._of._rmatvec(x)
+
+    def _rmatvec(self, x: Any) -> Any:
+        return self._of._matvec(x)
+
+    def _adjoint(self) -> _Operator:
+        return self._of
+
+    _transpose = _adjoint
+
+    def __repr__(self) -> str:
+        return f"{self._of!r}.T"
+
 
 class Plan(_Operator):
     """A kernel prepared for one matrix: ``plan @ x``, ``plan.T @ x``, and A of every solver.
@@ -116,7 +143,8 @@ class Plan(_Operator):
                  determinism: Literal["not_guaranteed", "run_to_run", "gpu_to_gpu"] = "not_guaranteed",
                  expected_products: int = 1000, stream: Any = None) -> None:
         self._matrix = as_matrix(A, stream=stream)
-        self._options: dict[str, Any] = dict(kernel=kernel, determinism=determinism, expected_products=expected_products)
+        self._options: dict[str, Any] = {"kernel": kernel, "determinism": determinism,
+                                         "expected_products": expected_products}
         kind = _core.Plan64 if dtype_of(self._matrix) is np.float64 else _core.Plan32
         core = kind(self._matrix, text("kernel", kernel), text("device", device or ""), flag("transpose", transpose),
                     text("determinism", determinism), count("expected_products", expected_products, 1))

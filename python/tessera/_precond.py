@@ -1,5 +1,11 @@
 """Preconditioners: approximate inverses of a matrix."""
 
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from . import _core
@@ -7,17 +13,24 @@ from ._arguments import hint, text
 from ._matrix import as_array, as_matrix
 from ._plan import Plan, _Operator, as_plan
 from .errors import DimensionError, InvalidArgument, InvalidMatrix
+from .report import table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._types import MatrixLike, PreconditionerOptions
 
 
-def _is_explicit(word):
+def _is_explicit(word: str) -> bool:
     if word != "explicit":
         raise ValueError(f'expected explicit, got "{word}"')
     return True
 
 
-_POLYNOMIAL = (("degree", int), ("explicit_matrix", _is_explicit), ("drop_tolerance", float), ("max_row_entries", int))
-_THRESHOLDS = (("drop_tolerance", float), ("max_row_entries", int))
-_PARAMETERS = {
+_Parameters = tuple[tuple[str, Callable[[str], Any]], ...]
+_THRESHOLDS: _Parameters = (("drop_tolerance", float), ("max_row_entries", int))
+_POLYNOMIAL: _Parameters = (("degree", int), ("explicit_matrix", _is_explicit), *_THRESHOLDS)
+_PARAMETERS: dict[str, _Parameters] = {
     "poly": _POLYNOMIAL,
     "neumann": _POLYNOMIAL,
     "iluk": (("level", int),),
@@ -47,7 +60,7 @@ _DESCRIPTIONS = {
 _FACTORS = ("ilu0", "iluk", "ilut", "ilutp", "ic0", "ict")
 
 
-def preconditioners():
+def preconditioners() -> dict[str, str]:
     """Names of preconditioners, with a line about each.
 
     Examples
@@ -59,7 +72,7 @@ def preconditioners():
     return dict(_DESCRIPTIONS)
 
 
-def _read(spec, names=tuple(_DESCRIPTIONS)):
+def _read(spec: str, names: Sequence[str] = tuple(_DESCRIPTIONS)) -> tuple[str, dict[str, Any]]:
     """"ilut:1e-3:20", as the command writes it, as a name and options."""
     name, *values = text("preconditioner", spec).replace(",", ":").split(":")
     if name not in names:
@@ -78,7 +91,7 @@ def _read(spec, names=tuple(_DESCRIPTIONS)):
         raise InvalidArgument(f'preconditioner "{spec}": {error}') from None
 
 
-def _lay_out(options, rows):
+def _lay_out(options: dict[str, Any], rows: int) -> dict[str, Any]:
     """Near-nullspace and coordinates in the order of C++: vector after vector, node after node."""
     if "near_nullspace" in options:
         vectors = as_array(options["near_nullspace"], "near_nullspace")
@@ -119,21 +132,22 @@ class Preconditioner(_Operator):
         "name", "setup_ms", "bytes", "is_symmetric".
     """
 
-    def __init__(self, A, kind="amg", **options):
+    def __init__(self, A: MatrixLike, kind: str = "amg", **options: Unpack[PreconditionerOptions]) -> None:
         self.kind, values = _read(kind)
         if self.kind == "none":
             raise InvalidArgument('preconditioner "none" is the identity: leave M out')
         plan = as_plan(A)
-        options = _lay_out({**values, **options}, plan.shape[0])
-        super().__init__(_core.make_preconditioner(plan._core, self.kind, options), plan._context)
+        given = _lay_out({**values, **options}, plan.shape[0])
+        super().__init__(_core.make_preconditioner(plan._core, self.kind, given), plan._context)
+        self._matrix, self._options = A, options
         self._name, self._positions = kind, _core.hash_of_positions(plan._matrix)
 
     @property
-    def info(self):
+    def info(self) -> dict[str, Any]:
         """What set-up cost."""
-        return self._core.facts
+        return dict(self._core.facts)
 
-    def refresh(self, A):
+    def refresh(self, A: MatrixLike) -> None:
         """Takes the values of a matrix, or of a plan as they are now, with the same positions.
 
         Raises
@@ -148,17 +162,25 @@ class Preconditioner(_Operator):
             raise InvalidMatrix(f'refresh takes new values alone: the positions are not those that "{self._name}" was set up '
                                 "for; make another Preconditioner")
         self._core.refresh(plan._core)
+        self._matrix = A
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Preconditioner({self._name}, {self.shape[0]} x {self.shape[1]}, {self.dtype})"
 
+    def _repr_html_(self) -> str:
+        return table([("preconditioner", repr(self)), *self.info.items()])
 
-def function_operator(operator, dtype):
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The matrix or plan, as it is now, and the options: a copy is set up anew."""
+        return functools.partial(type(self), **self._options), (self._matrix, self._name)
+
+
+def function_operator(operator: Any, dtype: Any) -> Any:
     """A LinearOperator of SciPy as an operator of the extension, with its transpose where it has one."""
     kind = _core.Function64 if np.dtype(dtype) == np.float64 else _core.Function32
 
-    def writing(function):
+    def writing(function: Callable[[Any], Any]) -> Callable[[Any, Any], None]:
         return lambda x, y: np.copyto(y, function(x.copy()), casting="same_kind")
 
     transposed = writing(operator.rmatvec) if hasattr(operator, "rmatvec") else None
-    return kind(*operator.shape, writing(operator.matvec), transposed)
+    return kind(operator.shape[0], operator.shape[1], writing(operator.matvec), transposed)

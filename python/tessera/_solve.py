@@ -1,8 +1,14 @@
 """Solutions of A x = b."""
 
+from __future__ import annotations
+
+import functools
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from . import _core, _device
@@ -11,16 +17,22 @@ from ._matrix import Matrix, as_array, as_columns, as_known, as_matrix, as_vecto
 from ._plan import Plan, _Operator
 from ._precond import Preconditioner, function_operator
 from .errors import DimensionError, InvalidArgument, NotSupported, OptionError
+from .report import table
 from .results import Solution, Solutions
 
-METHODS = _core.methods()  # with a line and their own options
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._types import (Callback, Iteration, MatrixLike, OneSide, OtherSide, Sides, SolveOptions, SolverOptions, VectorLike)
+
+METHODS: dict[str, Any] = _core.methods()  # with a line and their own options
 RUNGS = ("cg", "bicgstab", "gmres", "idr")  # of the ladder
 MIXED = ("cg", "bicgstab", "gmres", "richardson")  # with corrections in single precision
 LEAST_SQUARES = ("lsmr", "cgls")
 _WORDS = ("auto", *METHODS, "direct", *LEAST_SQUARES)
 
 
-def _limit(name, value):
+def _limit(name: str, value: Any) -> float:
     return number(name, value, 0.0)
 
 
@@ -30,7 +42,7 @@ _OPTIONS = {"rtol": _limit, "atol": _limit, "maxiter": count, "history": flag, "
             "spectrum_high": number, "seed": count, "history_rows": count}
 
 
-def methods():
+def methods() -> dict[str, str]:
     """Names of methods for `solve`, with a line about each.
 
     Examples
@@ -48,12 +60,12 @@ def methods():
     }
 
 
-def default_tolerance(dtype):
+def default_tolerance(dtype: Any) -> float:
     """rtol where none is given."""
     return _core.default_tolerance32 if dtype == np.float32 else _core.default_tolerance64
 
 
-def _require_owned(method, options):
+def _require_owned(method: str, options: dict[str, Any]) -> None:
     """Refuses options that the method does not use."""
     for name in options:
         owners = [each for each, (_, own) in METHODS.items() if name in own]
@@ -61,7 +73,8 @@ def _require_owned(method, options):
             raise OptionError(f'{name} does not apply to "{method}": it belongs to {", ".join(owners)}')
 
 
-def _options(method, dtype, rtol, atol, maxiter, history, extra, known=("M", "x0", "callback")):
+def _options(method: str, dtype: Any, rtol: float | None, atol: float, maxiter: int | None, history: bool,
+             extra: dict[str, Any], known: Sequence[str] = ("M", "x0", "callback")) -> _core.SolverOptions:
     """The options of a method; "auto" is the ladder, whose rungs have some of several methods."""
     options = _core.SolverOptions()
     given = {"rtol": rtol if rtol is not None else default_tolerance(dtype), "atol": atol, "history": history, **extra}
@@ -72,19 +85,20 @@ def _options(method, dtype, rtol, atol, maxiter, history, extra, known=("M", "x0
     return options
 
 
-def is_function(A):
+def is_function(A: Any) -> bool:
     """Whether `A` has products alone, and is none of the extension."""
     return hasattr(A, "matvec") and not isinstance(A, _Operator) and not sp.issparse(A)
 
 
-def _shape_of(A):
+def _shape_of(A: Any) -> Any:
     return (A.rows, A.cols) if isinstance(A, Matrix) else A.shape
 
 
 class System:
     """A as an operator of the extension, in the type in which NumPy would compute with A, b and x0."""
 
-    def __init__(self, A, stream=None, clock=None, transpose=False, **vectors):
+    def __init__(self, A: Any, stream: Any = None, clock: Clock | None = None, transpose: bool = False,
+                 **vectors: Any) -> None:
         A = as_known(A)
         if _device.is_device_csr(A):
             A = as_matrix(A, stream=stream)
@@ -107,14 +121,14 @@ class System:
         self.context = getattr(self.kept, "_context", None)
         self.rows, self.cols = self.core.rows, self.core.cols
 
-    def require_square(self):
+    def require_square(self) -> None:
         """Refuses other shapes."""
         if self.rows != self.cols:
             raise DimensionError(f"A is {self.rows} x {self.cols}: A x = b needs a square matrix; tessera.lsmr solves least "
                                  "squares")
 
 
-def require_type(what, dtype, types):
+def require_type(what: str, dtype: Any, types: dict[str, Any]) -> None:
     """Refuses vectors with which NumPy would compute in another type."""
     for name, each in types.items():
         if value_type(np.result_type(dtype, each), name) != dtype:
@@ -122,7 +136,7 @@ def require_type(what, dtype, types):
                                   "or A.astype(np.float64)")
 
 
-def _inverse(M, system, clock=None):
+def _inverse(M: Any, system: System, clock: Clock | None = None) -> tuple[Any, str, Any]:
     """`M` for a solver, its name, and what has to stay alive."""
     if M is None or (isinstance(M, str) and M == "none"):
         return None, "none", None
@@ -145,7 +159,7 @@ def _inverse(M, system, clock=None):
     return plan._core, "matrix", plan
 
 
-def _first_guess(x0, b, size, dtype, context):
+def _first_guess(x0: Any, b: Any, size: int, dtype: Any, context: _core.Context | None) -> tuple[Any, Any]:
     """x to begin with, which the solver overwrites: the array to return, and that for the extension."""
     if _device.is_device_array(b):
         x = _device.new_like(b, size, "zeros" if x0 is None else "empty")
@@ -156,7 +170,7 @@ def _first_guess(x0, b, size, dtype, context):
     return x, x
 
 
-def _shaped(x, b):
+def _shaped(x: Any, b: Any) -> Any:
     """x in the shape of b, which may be a column."""
     return x.reshape(-1, 1) if isinstance(b, np.ndarray) and b.ndim == 2 else x
 
@@ -196,22 +210,30 @@ class Solver:
         Wall-clock milliseconds of "plan" and "preconditioner"; None for what existed before.
     """
 
-    def __init__(self, A, method="cg", *, M=None, rtol=None, atol=0.0, maxiter=None, history=False, callback=None,
-                 stream=None, **options):
+    def __init__(self, A: MatrixLike, method: str = "cg", *, M: str | MatrixLike | None = None,
+                 rtol: float | None = None, atol: float = 0.0, maxiter: int | None = None, history: bool = False,
+                 callback: Callback | None = None, stream: Any = None, **options: Unpack[SolverOptions]) -> None:
         require_word("method", method, METHODS)
         clock = Clock()
         system = System(A, stream, clock)
-        settings = _options(method, system.dtype, rtol, atol, maxiter, history, options)
+        settings = _options(method, system.dtype, rtol, atol, maxiter, history, {**options})
+        self._given: dict[str, Any] = {"rtol": rtol, "atol": atol, "maxiter": maxiter, "history": history,
+                                       "callback": callback, **options}
         self._set_up(system, method, _inverse(M, system, clock), settings, callback)
         self.times_ms = {"plan": None, "preconditioner": None, **clock.times_ms}
 
-    def _set_up(self, system, method, inverse, settings, callback):
+    def _set_up(self, system: System, method: str, inverse: tuple[Any, str, Any], settings: _core.SolverOptions,
+                callback: Callback | None) -> None:
         M, self._precond, self._M = inverse
         kind = _core.Solver64 if system.dtype is np.float64 else _core.Solver32
         self._core = kind(method, system.core, M, settings, function("callback", callback))
         self._system, self._method = system, method
 
-    def solve(self, b, x0=None):
+    @overload
+    def solve(self, b: OneSide, x0: VectorLike | None = None) -> Solution: ...
+    @overload
+    def solve(self, b: OtherSide, x0: VectorLike | None = None) -> Solution[Any]: ...
+    def solve(self, b: Any, x0: Any = None) -> Solution[Any]:
         """Solves A x = b.
 
         Parameters
@@ -227,7 +249,11 @@ class Solver:
         """
         return self._timed(b, x0, False)
 
-    def solve_transposed(self, b, x0=None):
+    @overload
+    def solve_transposed(self, b: OneSide, x0: VectorLike | None = None) -> Solution: ...
+    @overload
+    def solve_transposed(self, b: OtherSide, x0: VectorLike | None = None) -> Solution[Any]: ...
+    def solve_transposed(self, b: Any, x0: Any = None) -> Solution[Any]:
         """Solves Aᵀ x = b by M as it was set up, transposed: no new factors, no new hierarchy.
 
         The first call forms Aᵀ and vectors: the memory of A and of the solver once more, O(nnz) work. What M then makes is
@@ -257,13 +283,25 @@ class Solver:
                 raise NotSupported(f"{name} has no rmatvec, which multiplies by its transpose")
         return self._timed(b, x0, True)
 
-    def _timed(self, b, x0, transposed):
+    def __repr__(self) -> str:
+        M = "" if self._M is None else f", M={self._M!r}"
+        return f"Solver({self._method}, {self._system.kept!r}{M})"
+
+    def _repr_html_(self) -> str:
+        return table([("method", self._method), ("A", repr(self._system.kept)),
+                      ("M", self._precond if self._M is None else repr(self._M))])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A, M and the options: a copy is set up anew."""
+        return functools.partial(type(self), M=self._M, **self._given), (self._system.kept, self._method)
+
+    def _timed(self, b: Any, x0: Any, transposed: bool) -> Solution[Any]:
         begin = time.perf_counter()
         solution = self._solve(as_array(b, "b"), None if x0 is None else as_array(x0, "x0"), transposed)
         solution._facts["total_ms"] = 1e3 * (time.perf_counter() - begin)
         return solution
 
-    def _solve(self, b, x0, transposed=False):
+    def _solve(self, b: Any, x0: Any, transposed: bool = False) -> Solution[Any]:
         system = self._system
         for name, each in (("b", b), ("x0", x0)):
             if each is not None and each.dtype != system.dtype and not _device.is_device_array(each):
@@ -274,12 +312,12 @@ class Solver:
         return Solution(_shaped(x, b), facts, self._method, self._precond, system.kernel)
 
 
-def _has_columns(b):
+def _has_columns(b: Any) -> bool:
     """Whether b holds several right-hand sides. (n, 1) is one."""
     return not _device.is_device_array(b) and b.ndim == 2 and b.shape[1] != 1
 
 
-def _columns(system, b, x0):
+def _columns(system: System, b: Any, x0: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """b and x to begin with, as columns."""
     b = as_columns(b, system.rows, system.dtype, "b")
     if x0 is None:
@@ -290,7 +328,7 @@ def _columns(system, b, x0):
     return b, x
 
 
-def _inverse_in_time(M, system, settings, clock):
+def _inverse_in_time(M: Any, system: System, settings: _core.SolverOptions, clock: Clock) -> tuple[Any, str, Any]:
     """`_inverse`, to which the limit of time applies, too: after it nothing is iterated."""
     inverse = _inverse(M, system, clock)
     settings.time_limit = max(0.0, settings.time_limit - clock.total_ms / 1e3)
@@ -299,7 +337,7 @@ def _inverse_in_time(M, system, settings, clock):
     return inverse
 
 
-def _finish(facts, settings, clock=None):
+def _finish(facts: dict[str, Any], settings: _core.SolverOptions, clock: Clock | None = None) -> dict[str, Any]:
     """The facts of a solve after `_inverse_in_time`."""
     if settings.time_limit == settings.maxiter == 0 and facts["status"] == "max_iterations":
         facts["status"] = "time_limit"
@@ -307,7 +345,8 @@ def _finish(facts, settings, clock=None):
     return facts if clock is None else clock.finish(facts)
 
 
-def _iterate_columns(method, system, b, x0, M, settings, callback, clock, names=None):
+def _iterate_columns(method: str, system: System, b: Any, x0: Any, M: Any, settings: _core.SolverOptions, callback: Any,
+                     clock: Clock, names: tuple[str, str] | None = None) -> Solutions:
     inverse, precond, M = _inverse_in_time(M, system, settings, clock)
     b, x = _columns(system, b, x0)
     facts = _core.solve_all(method, system.core, inverse, b, x, settings, function("callback", callback))
@@ -317,7 +356,8 @@ def _iterate_columns(method, system, b, x0, M, settings, callback, clock, names=
     return Solutions(x, solutions, clock.times_ms, clock.total_ms)
 
 
-def _iterate(method, system, b, x0, M, settings, callback, clock, names=None):
+def _iterate(method: str, system: System, b: Any, x0: Any, M: Any, settings: _core.SolverOptions, callback: Any,
+             clock: Clock, names: tuple[str, str] | None = None) -> Solution[Any] | Solutions:
     """Solves by a method; `names` of method and preconditioner are for the report."""
     if _has_columns(b):
         return _iterate_columns(method, system, b, x0, M, settings, callback, clock, names)
@@ -361,9 +401,10 @@ _ITERATE_DOC = """{title}
     """
 
 
-def _method(name, title, a="Any square matrix."):
-    def solver(A, b, x0=None, *, rtol=None, atol=0.0, maxiter=None, M=None, callback=None, history=True, stream=None,
-               **options):
+def _method(name: str, title: str, a: str = "Any square matrix.") -> Iteration:
+    def solver(A: Any, b: Any, x0: Any = None, *, rtol: float | None = None, atol: float = 0.0,
+               maxiter: int | None = None, M: Any = None, callback: Callback | None = None, history: bool = True,
+               stream: Any = None, **options: Any) -> Solution[Any] | Solutions:
         clock = Clock()
         b, x0 = as_array(b, "b"), None if x0 is None else as_array(x0, "x0")
         system = System(A, stream, clock, b=b, x0=x0)
@@ -373,7 +414,7 @@ def _method(name, title, a="Any square matrix."):
     solver.__name__ = solver.__qualname__ = name
     solver.__module__ = "tessera"
     solver.__doc__ = _ITERATE_DOC.format(title=title, a=a)
-    return solver
+    return cast("Iteration", solver)
 
 
 cg = _method("cg", "Conjugate gradients (Hestenes and Stiefel 1952).", "Symmetric positive definite; so is M.")
@@ -388,7 +429,8 @@ chebyshev = _method("chebyshev", "Chebyshev iteration; `spectrum_low` and `spect
 richardson = _method("richardson", "Richardson iteration x = x + M (b - A x).")
 
 
-def _climb(system, b, x0, method, options, callback, clock=None):
+def _climb(system: System, b: Any, x0: Any, method: str, options: _core.SolverOptions, callback: Any,
+           clock: Clock | None = None) -> Solution[Any]:
     began = time.perf_counter()
     vector = as_vector(b, system.rows, system.dtype, "b", system.context)
     x, target = _first_guess(x0, b, system.rows, system.dtype, system.context)
@@ -405,19 +447,20 @@ def _climb(system, b, x0, method, options, callback, clock=None):
     return Solution(_shaped(x, b), facts, best["method"], best["precond"], system.kernel)
 
 
-def _climb_columns(system, b, x0, method, settings, callback, clock):
+def _climb_columns(system: System, b: Any, x0: Any, method: str, settings: _core.SolverOptions, callback: Any,
+                   clock: Clock) -> Solutions:
     """The ladder for the first column; its rung for all others, and the ladder for those that it does not solve."""
     b, guess = _columns(system, b, x0)
     if b.shape[1] == 0:
         return Solutions(b.copy(), [], clock.times_ms, clock.total_ms)
     times = clock.times_ms
 
-    def add(more):
+    def add(more: dict[str, float | None]) -> None:
         for phase, ms in more.items():
             if ms is not None:
-                times[phase] = times.get(phase, 0.0) + ms
+                times[phase] = (times.get(phase) or 0.0) + ms
 
-    def climb(j, start):
+    def climb(j: int, start: Any) -> Solution[Any]:
         solution = _climb(system, b[:, j], start, method, settings, callback)
         add(solution._facts["times_ms"])
         return solution
@@ -439,13 +482,14 @@ def _climb_columns(system, b, x0, method, settings, callback, clock):
     return Solutions(x, found, times, clock.total_ms)
 
 
-def _chosen_method(plan, inverse):
+def _chosen_method(plan: Plan, inverse: Any) -> str:
     """CG where A is symmetric with a positive diagonal and M is symmetric, else GMRES."""
     symmetric = not isinstance(inverse, Preconditioner) or inverse.info["is_symmetric"]
     return "cg" if symmetric and plan._core.suits_cg() else "gmres"
 
 
-def _solve_mixed(A, b, x0, method, precond, settings, callback, stream, clock):
+def _solve_mixed(A: Any, b: Any, x0: Any, method: str, precond: Any, settings: _core.SolverOptions, callback: Any,
+                 stream: Any, clock: Clock) -> Solution[Any]:
     if isinstance(A, _Operator) or not hasattr(A, "astype"):
         raise InvalidArgument("mixed precision makes two plans: A has to be a matrix, which astype() rounds")
     system = System(A, stream, clock, b=b, x0=x0)
@@ -465,8 +509,16 @@ def _solve_mixed(A, b, x0, method, precond, settings, callback, stream, clock):
     return Solution(_shaped(x, b), _finish(facts, settings, clock), method, name, single.kernel)
 
 
-def solve(A, b, *, method="auto", precond="auto", precision="matrix", rtol=None, atol=0.0, maxiter=None, x0=None,
-          callback=None, history=True, stream=None, **options):
+@overload
+def solve(A: MatrixLike, b: OneSide, **options: Unpack[SolveOptions]) -> Solution: ...
+@overload
+def solve(A: MatrixLike, b: Sides, **options: Unpack[SolveOptions]) -> Solutions: ...  # type: ignore[overload-overlap]
+@overload
+def solve(A: MatrixLike, b: OtherSide, **options: Unpack[SolveOptions]) -> Solution[Any]: ...
+def solve(A: Any, b: Any, *, method: str = "auto", precond: Any = "auto", precision: str = "matrix",
+          rtol: float | None = None, atol: float = 0.0, maxiter: int | None = None, x0: Any = None,
+          callback: Callback | None = None, history: bool = True, stream: Any = None,
+          **options: Any) -> Solution[Any] | Solutions:
     """Solves A x = b.
 
     With precond "auto" it tries methods in the order of what they should cost: Jacobi, multigrid, sparse direct
@@ -527,7 +579,7 @@ def solve(A, b, *, method="auto", precond="auto", precision="matrix", rtol=None,
     A, b, x0 = as_known(A), as_array(b, "b"), None if x0 is None else as_array(x0, "x0")
     word = precond if isinstance(precond, str) else None
 
-    def settings_for(method, dtype):
+    def settings_for(method: str, dtype: Any) -> _core.SolverOptions:
         return _options(method, dtype, rtol, atol, maxiter, history, options, ("precond", "x0", "callback", "stream"))
 
     if precision == "mixed":

@@ -149,6 +149,6 @@ class Fit(Protocol):
     """`lsmr` and `cgls`."""
 
     def __call__(self, A: MatrixLike, b: VectorLike, damp: float = 0.0, atol: float | None = None,
-                 btol: float | None = None, conlim: float = 1e8, maxiter: int | None = None, x0: VectorLike | None = None, *,
-                 precond: Literal["none", "jacobi"] = "none", callback: Callback | None = None, history: bool = False,
+                 btol: float | None = None, conlim: float = 1e8, maxiter: int | None = None, x0: VectorLike | None = None,
+                 *, precond: Literal["none", "jacobi"] = "none", callback: Callback | None = None, history: bool = False,
                  stream: Any = None, **options: Unpack[Limits]) -> Solution: ...

@@ -72,8 +72,8 @@ class Solution(_Result, Generic[Array]):
 
 
 class Solutions(_Result):
-    """The results of a solve with several right-hand sides: ``X, infos = tessera.cg(A, B)``. They are true if all columns
-    converged.
+    """The results of a solve with several right-hand sides: ``X, infos = tessera.cg(A, B)``. They are true if all
+    columns converged.
 
     Attributes
     ----------
@@ -112,8 +112,8 @@ class Solutions(_Result):
         return iter((self.x, self.info))
 
     def __repr__(self) -> str:
-        good = sum(each.converged for each in self.solutions)
-        return f"Solutions({counted(self.x.shape[0], 'unknown')}, {good} of {counted(len(self.solutions), 'column')} converged)"
+        good, all_columns = sum(each.converged for each in self.solutions), counted(len(self.solutions), "column")
+        return f"Solutions({counted(self.x.shape[0], 'unknown')}, {good} of {all_columns} converged)"
 
     def _repr_html_(self) -> str:
         return table((f"column {j}", f"{each.ending()}, residual {each.residual:.3g}, target {each.target:.3g}")
