@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace tessera::compare {
@@ -65,12 +66,14 @@ struct SolverCombination {
 }
 
 /// Nothing where the solve does not end as converged.
-[[nodiscard]] std::optional<ClaimOutcome> run(const KnownSystem& system, const SolverCombination& way) {
+[[nodiscard]] std::optional<ClaimOutcome> run(const KnownSystem& system, const SolverCombination& way,
+                                              std::span<const double> first_guess) {
   constexpr double large = 1e-3;
   const SpmvPlan<double> A(Csr<double>::copy_of(system.matrix.view()),
                            {.algorithm = SpmvAlgorithm::csr, .device = Device{}});
   const MatrixStatistics facts = statistics(system.matrix.view());
   std::vector<double> x(system.exact.size(), 0.0);
+  std::copy(first_guess.begin(), first_guess.end(), x.begin());
   SolverOptions options;
   options.max_iterations = 3000;
   options.time_limit_seconds = 10.0;
@@ -124,10 +127,10 @@ bool ClaimOutcome::is_needless() const {
   return warned && error <= good;
 }
 
-std::vector<ClaimOutcome> solve_every_way(const KnownSystem& system) {
+std::vector<ClaimOutcome> solve_every_way(const KnownSystem& system, std::span<const double> first_guess) {
   std::vector<ClaimOutcome> outcomes;
   for (const SolverCombination& way : ways_of(system)) {
-    if (auto outcome = run(system, way)) outcomes.push_back(std::move(*outcome));
+    if (auto outcome = run(system, way, first_guess)) outcomes.push_back(std::move(*outcome));
   }
   return outcomes;
 }

@@ -5,6 +5,7 @@
 #include "compare/known_systems.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,9 @@ struct ClaimOutcome {
   [[nodiscard]] bool is_needless() const;
 };
 
-/// The ladder, and the methods and preconditioners that fit. \returns those that converged
-[[nodiscard]] std::vector<ClaimOutcome> solve_every_way(const KnownSystem& system);
+/// The ladder, and the methods and preconditioners that fit. \param first_guess none: zeros \returns those that
+/// converged
+[[nodiscard]] std::vector<ClaimOutcome> solve_every_way(const KnownSystem& system,
+                                                        std::span<const double> first_guess = {});
 
 }  // namespace tessera::compare

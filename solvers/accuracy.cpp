@@ -26,7 +26,6 @@ namespace {
 
 constexpr double correction_tolerance = 1e-2;
 constexpr double correction_must_reach = 0.1;
-constexpr double good_enough = 1e-6;
 constexpr int max_corrections = 4;
 
 template <class T>
@@ -37,12 +36,15 @@ BackwardErrorSums backward_error_sums(const CsrView<T>& matrix, std::span<const 
                                 .b = b.data(),
                                 .x = x.data(),
                                 .scaled = host::PowerOfTwo<double>(exponent),
+                                .is_scaled = exponent != 0,
                                 .x_largest = host::PowerOfTwo<double>(exponent)(x_largest),
                                 .noise = noise.values.empty() ? nullptr : noise.values.data(),
                                 .mean = noise.mean};
   if (device.is_host()) {
     BackwardErrorSums total;
-    transform_rows(device, all_rows(matrix), row, &total);
+    RowSet rows = all_rows(matrix);
+    rows.lanes = 1;  // lanes of a host only cost
+    transform_rows(device, rows, row, &total);
     return total;
   }
   DeviceValue<BackwardErrorSums> total(device);
@@ -121,7 +123,7 @@ class ErrorGateRun {
 
   /// Whether another correction is wanted and the one before helped.
   [[nodiscard]] bool may_correct() const {
-    return estimate_.relative_error > good_enough && estimate_.corrections < max_corrections &&
+    return estimate_.relative_error > good_error && estimate_.corrections < max_corrections &&
            (estimate_.corrections == 0 || estimate_.relative_error <= 0.5 * previous_error_);
   }
 

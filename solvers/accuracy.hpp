@@ -86,7 +86,6 @@ struct BackwardErrorRow {
     double diagonal = 0.0;
     double off_diagonal = 0.0;
     double off_sum = 0.0;
-    double entries = 0.0;
     double weakest = infinity;  ///< smallest |a_ij|
     double highest = -infinity;
     double lowest = infinity;
@@ -96,7 +95,6 @@ struct BackwardErrorRow {
       diagonal += other.diagonal;
       off_diagonal += other.off_diagonal;
       off_sum += other.off_sum;
-      entries += other.entries;
       weakest = weakest < other.weakest ? weakest : other.weakest;
       highest = highest > other.highest ? highest : other.highest;
       lowest = lowest < other.lowest ? lowest : other.lowest;
@@ -108,18 +106,25 @@ struct BackwardErrorRow {
   const T* b;
   const T* x;
   host::PowerOfTwo<double> scaled;  ///< of b and x
+  bool is_scaled = false;
   double x_largest = 0.0;           ///< in scaled units
   T* noise = nullptr;               ///< |A| |x| + |b| in scaled units, times mean and noise_of_row(); may be null
   double mean = 0.0;
 
   [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return a.offsets; }
   [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t /*row*/) const { return true; }
+  [[nodiscard]] TESSERA_HOST_DEVICE double in_units(T value) const {
+    return is_scaled ? scaled(static_cast<double>(value)) : static_cast<double>(value);
+  }
+  /// The larger one of `most` and a quotient, which is divided where it is.
+  TESSERA_HOST_DEVICE static void raise(Largest& most, double numerator, double denominator) noexcept {
+    if (!(numerator <= most.value * denominator)) most += Largest{numerator / denominator};
+  }
   TESSERA_HOST_DEVICE void visit(index_t row, offset_t k, Sums& sums) const {
     const auto value = static_cast<double>(value_at(a, k));
-    const double term = value * scaled(static_cast<double>(x[a.columns[k]]));
+    const double term = value * in_units(x[a.columns[k]]);
     sums.product += term;
     sums.size += std::abs(term);
-    sums.entries += 1.0;
     if (a.columns[k] == row) {
       sums.diagonal += value;
       return;
@@ -132,20 +137,24 @@ struct BackwardErrorRow {
     sums.lowest = value < sums.lowest ? value : sums.lowest;
   }
   TESSERA_HOST_DEVICE void finish(index_t row, const Sums& sums, BackwardErrorSums& total) const {
-    const double right = scaled(static_cast<double>(b[row]));
+    const double right = in_units(b[row]);
     const double size = sums.size + std::abs(right);
     const double residual = std::abs(right - sums.product);
     total.sizes.add(size);
-    if (size != 0.0) total.ratio += Largest{residual / size};
+    if (size != 0.0) raise(total.ratio, residual, size);
     const double norm = std::abs(sums.diagonal) + sums.off_diagonal;
     const double most = norm * x_largest + std::abs(right);
-    if (most != 0.0) total.rowwise += Largest{residual / most};
+    if (most != 0.0) raise(total.rowwise, residual, most);
     // Each sum has an error of at most so many roundings of the sum of magnitudes.
-    const double roundings = (sums.entries + 4.0) * rounding;
+    const double roundings = (static_cast<double>(a.offsets[row + 1] - a.offsets[row]) + 4.0) * rounding;
     const double gap = std::abs(sums.diagonal) - sums.off_diagonal - roundings * norm;
-    total.bound += Largest{gap > 0.0 ? (residual + roundings * size) / gap : infinity};
+    if (gap > 0.0) {
+      raise(total.bound, residual + roundings * size, gap);
+    } else {
+      total.bound += Largest{infinity};
+    }
     const bool has_sign = sums.diagonal > 0.0 ? sums.highest <= 0.0 : sums.diagonal < 0.0 && sums.lowest >= 0.0;
-    if (has_sign && sums.weakest < infinity) total.spread += Largest{std::abs(sums.diagonal) / sums.weakest};
+    if (has_sign && sums.weakest < infinity) raise(total.spread, std::abs(sums.diagonal), sums.weakest);
     if (!has_sign) total.wrong_signs += Largest{1.0};
     total.of_ones += TwoSums{sums.diagonal + sums.off_sum, sums.diagonal};
     if (noise != nullptr) noise[row] = static_cast<T>(size * (mean + noise_of_row(static_cast<std::uint64_t>(row))));
@@ -172,6 +181,9 @@ struct RowNoise {
 template <class T>
 [[nodiscard]] RowSurvey survey_rows(const CsrView<T>& matrix, std::span<const T> b, std::span<const T> x,
                                     const Device& device, const RowNoise<T>& noise = {});
+
+/// Relative errors up to this one need no correction.
+inline constexpr double good_error = 1e-6;
 
 /// The larger one of ‖d‖₂ / ‖x‖₂ and ‖d‖∞ / ‖x‖∞.
 struct RelativeError {

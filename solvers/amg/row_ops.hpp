@@ -50,6 +50,8 @@ template <class T>
 template <class Body>
 void with_lanes(int lanes, Body&& body) {
   switch (lanes) {
+    case 1:
+      return body(std::integral_constant<int, 1>{});
     case 2:
       return body(std::integral_constant<int, 2>{});
     case 4:

@@ -42,6 +42,8 @@ constexpr double probe_share = 1.0 / 16.0;
 constexpr std::int64_t least_probe = 10;
 /// A solve for d has to end with such a rowwise backward error.
 constexpr double rowwise_of_correction = 0.3;
+/// Mean of noise with signs of 1: a smooth part.
+constexpr double usual_mean = 0.5;
 
 /// The solve with Jacobi on one core, by the model of the ladder: decisions repeat.
 template <class T>
@@ -75,6 +77,18 @@ class RefinementFactors {
     } catch (const std::bad_alloc&) {
       return nullptr;
     }
+  }
+
+  /// d = A⁻¹ r.
+  void apply(std::span<const T> r, std::span<T> d) const {
+    if (device_.is_host()) {
+      factors_.apply(r, d);
+      return;
+    }
+    const Array<T> own_r = fused::to_host(device_, r);
+    Array<T> own_d(own_r.size(), Init::none);
+    factors_.apply(own_r.span(), own_d.span());
+    copy_bytes(device_, d.data(), Device{}, own_d.data(), own_d.bytes());
   }
 
   /// d = A⁻¹ r by factors and two steps of refinement.
@@ -118,16 +132,18 @@ class AssessmentRun {
         gate_(gate),
         report_(report),
         device_(solved.A.device()),
+        has_cheap_factors_(correcting_factors_bytes(solved.matrix.rows, solved.matrix.nnz()) != 0),
+        can_screen_(can_screen()),
         noise_(solved.matrix.rows, Init::none, device_) {}
 
   [[nodiscard]] ErrorAssessment run() {
     ErrorAssessment result;
-    result.backward = look_back();
+    const bool wants_mean = can_screen_ || !(solved_.is_direct || has_cheap_factors_);
+    result.backward = look_back(wants_mean ? usual_mean : 0.0);
     result.estimate = claim_of(result.backward);
     if (result.estimate.corrections > 0) {
-      result.backward = look_back();
-      r_ = Array<T>(solved_.matrix.rows, Init::none, device_);
-      result.true_residual = residual_norm<T>(solved_.A, solved_.b, std::span<const T>(solved_.x), r_.span()).value();
+      result.backward = rows_.error;
+      result.true_residual = residual_.value();
     }
     const bool is_proved = result.estimate.source == ErrorSource::dominance ||
                            result.estimate.source == ErrorSource::factors || result.estimate.relative_error == 0.0;
@@ -138,16 +154,17 @@ class AssessmentRun {
   }
 
  private:
-  /// \param mean of the noise
-  [[nodiscard]] BackwardError look_back(double mean = 0.5) {
+  /// Fills noise_. \param mean of it
+  [[nodiscard]] BackwardError look_back(double mean) {
     rows_ = survey_rows<T>(solved_.matrix, solved_.b, solved_.x, device_, {noise_.span(), mean});
+    mean_ = mean;
     return rows_.error;
   }
 
   [[nodiscard]] ErrorEstimate claim_of(const BackwardError& backward) {
     if (solved_.is_direct) return correct();
     if (const auto bounded = bound(backward)) return *bounded;
-    if (may_screen(backward)) {
+    if (can_screen_ && may_screen(backward)) {
       if (const auto screened = screen()) return *screened;
     }
     return correct();
@@ -162,15 +179,19 @@ class AssessmentRun {
                          .is_of_largest_entry = true};
   }
 
-  [[nodiscard]] bool may_screen(const BackwardError& backward) const {
+  /// Whether screens may be asked for, as far as the matrix and the solve say.
+  [[nodiscard]] bool can_screen() const {
     const MatrixStatistics& facts = solved_.facts;
     const bool is_scaled_well =
         facts.full_diagonal() && facts.diagonal_max_abs <= badly_scaled * facts.diagonal_min_abs;
+    return solved_.may_screen && !solved_.is_direct && report_.iterations > 0 && is_scaled_well;
+  }
+
+  [[nodiscard]] bool may_screen(const BackwardError& backward) const {
     const bool has_weak_links = rows_.is_l_matrix && rows_.spread > weak_link;
-    if (!solved_.may_screen || report_.iterations == 0 || !is_scaled_well || has_weak_links) return false;
-    if (!(backward.rowwise <= contradiction)) return false;
+    if (has_weak_links || !(backward.rowwise <= contradiction)) return false;
     // Other methods than CG have no theory of their iterations, and factors cost them less than a probe.
-    return solved_.is_cg || is_m_matrix() || correcting_factors_bytes(solved_.matrix.rows, solved_.matrix.nnz()) == 0;
+    return solved_.is_cg || is_m_matrix() || !has_cheap_factors_;
   }
 
   /// The smallest eigenvalue of an irreducible M-matrix has a positive vector, which constants meet.
@@ -181,9 +202,7 @@ class AssessmentRun {
 
   /// κ ‖M r‖ / ‖x‖, and a probe.
   [[nodiscard]] std::optional<ErrorEstimate> screen() {
-    r_ = Array<T>(solved_.matrix.rows, Init::none, device_);
-    d_ = Array<T>(solved_.matrix.rows, Init::none, device_);
-    const fused::ScaledNorm residual = residual_norm<T>(solved_.A, solved_.b, solved_.x, r_.span());
+    update_residual(mean_);
     solved_.M.apply(r_.span(), d_.span());
     const double unit = solved_.M.is_identity() ? solved_.facts.diagonal_max_abs : 1.0;
     const RelativeError step = error_size<T>(device_, d_.span(), solved_.x);
@@ -200,7 +219,8 @@ class AssessmentRun {
                            .is_of_largest_entry = step.is_of_largest_entry};
     }
     const bool is_small = model_ms(solved_, report_.iterations) <= cheap_ms;
-    const SolveReport probed = probe(residual, is_small);
+    const auto shared = static_cast<std::int64_t>(probe_share * static_cast<double>(report_.iterations));
+    const SolveReport probed = is_small ? probe_fully() : probe(0.0, std::max(least_probe, shared));
     const RelativeError size = error_size<T>(device_, d_.span(), solved_.x);
     const double found = size.relative;
     if (!size.is_finite || !(found <= cleared) || !has_moved(probed, is_small)) return std::nullopt;
@@ -215,28 +235,30 @@ class AssessmentRun {
   [[nodiscard]] double condition_of_ones() {
     if (solved_.M.is_identity() || solved_.M.diagonal()) return 1.0 / std::abs(rows_.ones_quotient);
     const auto n = static_cast<double>(solved_.matrix.rows);
-    Array<T> image(solved_.matrix.rows, Init::none, device_);
+    image_ = Array<T>(solved_.matrix.rows, Init::none, device_);
     fill<T>(device_, d_.span(), 1.0);
-    solved_.A.apply(std::as_const(d_).span(), image.span());
-    solved_.M.apply(std::as_const(image).span(), d_.span());
+    solved_.A.apply(std::as_const(d_).span(), image_.span());
+    solved_.M.apply(std::as_const(image_).span(), d_.span());
     return std::sqrt(n) / scaled_norm_of<T>(device_, std::as_const(d_).span()).value();
   }
 
-  /// d = A⁻¹ (r + noise) as far as the method comes, the noise as large as r.
-  [[nodiscard]] SolveReport probe(const fused::ScaledNorm& residual, bool is_full) {
+  /// d = A⁻¹ (r + noise) as far as the method comes, the noise as large as r. r_ is r.
+  [[nodiscard]] SolveReport probe(double tolerance, std::int64_t most) {
     const fused::ScaledNorm noise = scaled_norm_of<T>(device_, std::span<const T>(noise_.span()));
-    fused::axpy<T>(device_, static_cast<T>(ratio_of(residual, noise)), noise_.span(), r_.span());
+    fused::axpy<T>(device_, static_cast<T>(ratio_of(residual_, noise)), noise_.span(), r_.span());
     fused::clear<T>(device_, d_.span());
-    // A single mode has the share 1 / √n of noise.
-    constexpr double share_of_mode = 0.03;
-    const auto n = static_cast<double>(std::max<index_t>(solved_.matrix.rows, 1));
-    SolverOptions options = options_for(share_of_mode / std::sqrt(n));
-    const auto shared = static_cast<std::int64_t>(probe_share * static_cast<double>(report_.iterations));
-    const std::int64_t most = is_full ? 2 * report_.iterations + least_probe : std::max(least_probe, shared);
+    SolverOptions options = options_for(tolerance);
     options.max_iterations = std::min(most, options.max_iterations);
     SolveReport probed = solved_.solve(r_.span(), d_.span(), options);
     iterations_ += probed.iterations;
     return probed;
+  }
+
+  /// Until no mode can hide: a single one has the share 1 / √n of noise.
+  [[nodiscard]] SolveReport probe_fully() {
+    constexpr double share_of_mode = 0.03;
+    const auto n = static_cast<double>(std::max<index_t>(solved_.matrix.rows, 1));
+    return probe(share_of_mode / std::sqrt(n), 2 * report_.iterations + least_probe);
   }
 
   /// A small system is probed to its end. A method that never lowered the residual returns d = 0: modes of tiny
@@ -270,71 +292,96 @@ class AssessmentRun {
     return options;
   }
 
-  static void raise(const RelativeError& size, ErrorEstimate& estimate) {
-    if (size.relative <= estimate.relative_error) return;
-    estimate.relative_error = size.relative;
-    estimate.is_of_largest_entry = size.is_of_largest_entry;
-  }
-
   [[nodiscard]] ErrorEstimate correct() {
-    std::unique_ptr<RefinementFactors<T>> factors;
     bool is_singular = false;
-    if (!solved_.is_direct) factors = RefinementFactors<T>::try_make(solved_, is_singular);
-    CorrectionSolver<T> solve = solved_.solve;
-    if (factors != nullptr) {
-      solve = [&](std::span<const T> r, std::span<T> d, const SolverOptions& options) {
-        return factors->solve(r, d, options);
-      };
-    }
+    if (!solved_.is_direct && has_cheap_factors_) factors_ = RefinementFactors<T>::try_make(solved_, is_singular);
     if (is_singular) return {};
-    ErrorEstimate estimate =
+    ErrorEstimate estimate = measure();
+    const bool is_good = estimate.is_known() && estimate.relative_error <= good_error;
+    if (gate_ != ErrorGate::repair || is_good) return estimate;
+    const CorrectionSolver<T> solve = [this](std::span<const T> r, std::span<T> d, const SolverOptions& options) {
+      return solve_for(r, d, options);
+    };
+    const ErrorEstimate corrected =
         estimate_error<T>(solved_.A, solve, solved_.b, solved_.x, report_.target, limits_left(), gate_);
-    iterations_ += estimate.iterations;
-    if (factors == nullptr && !solved_.is_direct) {
-      if (estimate.is_known() && estimate.relative_error > 0.0) add_probe(estimate);
-      return estimate;
-    }
-    estimate.source = ErrorSource::factors;
-    if (estimate.is_known()) add_rounding(solve, estimate);
+    iterations_ += corrected.iterations;
+    if (corrected.corrections == 0) return estimate;
+    mean_ = std::nan("");  // noise_ belongs to the x before
+    estimate = measure();
+    estimate.corrections = corrected.corrections;
     return estimate;
   }
 
-  /// The method is as blind for d as it was for x, unless noise shows it what it did not see.
-  void add_probe(ErrorEstimate& estimate) {
-    static_cast<void>(look_back());
-    r_ = Array<T>(solved_.matrix.rows, Init::none, device_);
-    d_ = Array<T>(solved_.matrix.rows, Init::none, device_);
-    const auto probe_once = [&](bool is_full) {
-      return probe(residual_norm<T>(solved_.A, solved_.b, solved_.x, r_.span()), is_full);
-    };
-    const bool is_small = model_ms(solved_, report_.iterations) <= cheap_ms;
-    SolveReport probed = probe_once(is_small);
-    if (!is_small && !has_moved(probed, is_small)) probed = probe_once(true);
-    const RelativeError size = error_size<T>(device_, d_.span(), solved_.x);
-    if (!size.is_finite || !has_moved(probed, is_small)) {
-      estimate.claim = ErrorClaim::unknown;
-      return;
-    }
-    estimate.source = ErrorSource::probe;
-    raise(size, estimate);
+  [[nodiscard]] SolveReport solve_for(std::span<const T> r, std::span<T> d, const SolverOptions& options) const {
+    return factors_ != nullptr ? factors_->solve(r, d, options) : solved_.solve(r, d, options);
   }
 
-  /// The error that rounding b and A x leaves: A⁻¹ of noise of that size.
-  void add_rounding(const CorrectionSolver<T>& solve, ErrorEstimate& estimate) {
-    static_cast<void>(look_back(0.0));
-    Array<T> d(solved_.matrix.rows, Init::zero, device_);
-    constexpr double rough = 0.1;
-    const SolveReport solved = solve(noise_.span(), d.span(), options_for(rough));
-    iterations_ += solved.iterations;
-    RelativeError size = error_size<T>(device_, d.span(), solved_.x);
-    if (!size.is_finite || !(solved.true_residual <= rough * solved.b_norm)) {
-      estimate.claim = ErrorClaim::unknown;
-      return;
-    }
+  [[nodiscard]] ErrorEstimate measure() {
+    const bool has_inverse = solved_.is_direct || factors_ != nullptr;
+    update_residual(has_inverse ? 0.0 : usual_mean);
+    return has_inverse ? estimate_by_inverse() : estimate_by_probe();
+  }
+
+  /// r_ = b - A x, with noise of this mean beside.
+  void update_residual(double mean) {
+    if (mean != mean_) static_cast<void>(look_back(mean));
+    if (r_.size() == 0) r_ = Array<T>(solved_.matrix.rows, Init::none, device_);
+    if (d_.size() == 0) d_ = Array<T>(solved_.matrix.rows, Init::none, device_);
+    residual_ = residual_norm<T>(solved_.A, solved_.b, solved_.x, r_.span());
+  }
+
+  /// The claim of d, if the solve for it came so far.
+  [[nodiscard]] ErrorEstimate claim_size(bool is_solved, ErrorSource source) const {
+    const RelativeError size = error_size<T>(device_, d_.span(), solved_.x);
+    if (!is_solved || !size.is_finite) return {.claim = ErrorClaim::unknown, .source = source};
+    return {.claim = ErrorClaim::estimated,
+            .source = source,
+            .relative_error = size.relative,
+            .is_of_largest_entry = size.is_of_largest_entry};
+  }
+
+  /// The larger one of A⁻¹ r and A⁻¹ noise, the noise that which rounding b and A x leaves.
+  [[nodiscard]] ErrorEstimate estimate_by_inverse() {
     // Rounding b to nearest leaves errors of .29 ε |b| in the mean square, of which noise has at least twice |b|.
-    constexpr double share = 0.125;
-    size.relative *= share * static_cast<double>(std::numeric_limits<T>::epsilon());
-    raise(size, estimate);
+    constexpr double share = 0.125 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    const ErrorEstimate of_residual = claim_size(invert(residual_), ErrorSource::factors);
+    if (!of_residual.is_known()) return of_residual;
+    fused::clear<T>(device_, r_.span());
+    fused::axpy<T>(device_, static_cast<T>(share), noise_.span(), r_.span());
+    const bool is_inverted = invert(scaled_norm_of<T>(device_, std::as_const(r_).span()));
+    const ErrorEstimate of_rounding = claim_size(is_inverted, ErrorSource::factors);
+    const bool is_larger = !of_rounding.is_known() || of_rounding.relative_error > of_residual.relative_error;
+    return is_larger ? of_rounding : of_residual;
+  }
+
+  /// d_ = A⁻¹ r_, refined where rounding needs it. \param norm of r_ \returns whether r_ - A d_ is small
+  [[nodiscard]] bool invert(const fused::ScaledNorm& norm) {
+    constexpr double rough = 0.1;
+    const std::span<const T> r = std::as_const(r_).span();
+    if (factors_ != nullptr) {
+      factors_->apply(r, d_.span());
+    } else {
+      solved_.M.apply(r, d_.span());
+    }
+    if (image_.size() == 0) image_ = Array<T>(solved_.matrix.rows, Init::none, device_);
+    const fused::ScaledNorm left = residual_norm<T>(solved_.A, r, std::as_const(d_).span(), image_.span());
+    if (norm.mantissa == 0.0 || ratio_of(left, norm) <= rough) return true;
+    fused::clear<T>(device_, d_.span());
+    const SolveReport solved = solve_for(r, d_.span(), options_for(rough));
+    iterations_ += solved.iterations;
+    return solved.true_residual <= rough * solved.b_norm;
+  }
+
+  /// The size of A⁻¹ (r + noise), the noise as large as r: the method is as blind for the error as it was for x,
+  /// unless noise shows it what it did not see.
+  [[nodiscard]] ErrorEstimate estimate_by_probe() {
+    constexpr double tolerance = 1e-2;
+    constexpr double reached = 0.1;
+    if (model_ms(solved_, report_.iterations) <= cheap_ms) {
+      return claim_size(is_solved(probe_fully()), ErrorSource::probe);
+    }
+    const SolveReport probed = probe(tolerance, limits_.max_iterations);
+    return claim_size(probed.true_residual <= reached * probed.b_norm, ErrorSource::probe);
   }
 
   const EndedSolve<T>& solved_;
@@ -344,10 +391,16 @@ class AssessmentRun {
   Stopwatch watch_;
   std::int64_t iterations_ = 0;  ///< of all solves
   Device device_;
+  bool has_cheap_factors_;
+  bool can_screen_;
   RowSurvey rows_;
+  double mean_ = 0.0;                              ///< of noise_
+  std::unique_ptr<RefinementFactors<T>> factors_;  ///< null: not cheap, or M is the inverse
+  fused::ScaledNorm residual_;                     ///< of r = b - A x
   Array<T> noise_;
   Array<T> r_;
   Array<T> d_;
+  Array<T> image_;  ///< of d_
 };
 
 }  // namespace
