@@ -297,7 +297,8 @@ class AssessmentRun {
     if (!solved_.is_direct && has_cheap_factors_) factors_ = RefinementFactors<T>::try_make(solved_, is_singular);
     if (is_singular) return {};
     ErrorEstimate estimate = measure();
-    const bool is_good = estimate.is_known() && estimate.relative_error <= good_error;
+    const double good = has_inverse() ? good_error : cleared;
+    const bool is_good = estimate.is_known() && estimate.relative_error <= good;
     if (gate_ != ErrorGate::repair || is_good) return estimate;
     const CorrectionSolver<T> solve = [this](std::span<const T> r, std::span<T> d, const SolverOptions& options) {
       return solve_for(r, d, options);
@@ -317,10 +318,11 @@ class AssessmentRun {
   }
 
   [[nodiscard]] ErrorEstimate measure() {
-    const bool has_inverse = solved_.is_direct || factors_ != nullptr;
-    update_residual(has_inverse ? 0.0 : usual_mean);
-    return has_inverse ? estimate_by_inverse() : estimate_by_probe();
+    update_residual(has_inverse() ? 0.0 : usual_mean);
+    return has_inverse() ? estimate_by_inverse() : estimate_by_probe();
   }
+
+  [[nodiscard]] bool has_inverse() const { return solved_.is_direct || factors_ != nullptr; }
 
   /// r_ = b - A x, with noise of this mean beside.
   void update_residual(double mean) {

@@ -96,12 +96,13 @@ TEST(ErrorClaims, FirstGuessesHideNoError) {
   std::size_t solved = 0;
   const auto check = [&](const std::vector<KnownSystem>& systems) {
     for (const KnownSystem& system : systems) {
-      for (const std::vector<double>& guess : first_guesses(system)) {
-        for (const ClaimOutcome& outcome : solve_every_way(system, guess)) {
+      const std::vector<std::vector<double>> guesses = first_guesses(system);
+      for (std::size_t i = 0; i < guesses.size(); ++i) {
+        for (const ClaimOutcome& outcome : solve_every_way(system, guesses[i])) {
           ++solved;
           EXPECT_FALSE(outcome.is_silent())
-              << outcome.way << ", " << outcome.system << ", guess " << &guess - &first_guesses(system).front() << ": "
-              << outcome.claim << " by " << outcome.source << " " << outcome.claimed << ", error " << outcome.error;
+              << outcome.way << ", " << outcome.system << ", guess " << i << ": " << outcome.claim << " by "
+              << outcome.source << " " << outcome.claimed << ", error " << outcome.error;
         }
       }
     }
@@ -126,8 +127,8 @@ TrueResidual residual_of(const KnownSystem& system, const std::vector<double>& x
     const offset_t end = A.row_offsets[static_cast<std::size_t>(row) + 1];
     for (offset_t k = A.row_offsets[static_cast<std::size_t>(row)]; k < end; ++k) {
       const auto at = static_cast<std::size_t>(k);
-      const long double term = static_cast<long double>(A.values[at]) *
-                               static_cast<long double>(x[static_cast<std::size_t>(A.columns[at])]);
+      const long double term =
+          static_cast<long double>(A.values[at]) * static_cast<long double>(x[static_cast<std::size_t>(A.columns[at])]);
       r -= term;
       size += std::abs(term);
     }
