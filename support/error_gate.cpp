@@ -46,7 +46,7 @@ class PlacedVectors {
 /// Whether the forward error is to be looked at.
 [[nodiscard]] bool is_candidate(const SolveReport& report) {
   const bool ended = report.status == Status::converged || report.status == Status::stagnated;
-  return ended && report.true_residual > 0.0 && std::isfinite(report.true_residual);
+  return ended && report.b_norm > 0.0 && std::isfinite(report.true_residual);
 }
 
 template <class T>

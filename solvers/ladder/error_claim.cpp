@@ -145,8 +145,8 @@ class AssessmentRun {
       result.backward = rows_.error;
       result.true_residual = residual_.value();
     }
-    const bool is_proved = result.estimate.source == ErrorSource::dominance ||
-                           result.estimate.source == ErrorSource::factors || result.estimate.relative_error == 0.0;
+    const bool is_proved =
+        result.estimate.source == ErrorSource::dominance || result.estimate.source == ErrorSource::factors;
     if (!is_proved && !(result.backward.rowwise <= contradiction)) result.estimate.claim = ErrorClaim::unknown;
     result.estimate.iterations = iterations_;
     result.estimate.ms = watch_.milliseconds();
@@ -154,6 +154,10 @@ class AssessmentRun {
   }
 
  private:
+  /// Noise times this is what rounding b and A x leaves: b to nearest alone .29 ε |b| in the mean square, and noise has
+  /// at least 2 |b|.
+  static constexpr double rounding = 0.25 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
   /// Fills noise_. \param mean of it
   [[nodiscard]] BackwardError look_back(double mean) {
     rows_ = survey_rows<T>(solved_.matrix, solved_.b, solved_.x, device_, {noise_.span(), mean});
@@ -209,7 +213,7 @@ class AssessmentRun {
     const double reduction = report_.r0_norm > 0.0 ? report_.target / report_.r0_norm : 1.0;
     const double met =
         std::max(cg_condition(std::max(report_.iterations, report_.spmv_count), reduction), condition_of_ones());
-    const double by_iterations = step.relative / unit * met;
+    const double by_iterations = std::max(1.0, rounding * noise_over_residual()) * step.relative / unit * met;
     const double most = solved_.is_cg || is_m_matrix() ? cleared : cleared_without_theory;
     if (!step.is_finite || !(by_iterations <= most)) return std::nullopt;
     if (is_m_matrix()) {
@@ -242,10 +246,14 @@ class AssessmentRun {
     return std::sqrt(n) / scaled_norm_of<T>(device_, std::as_const(d_).span()).value();
   }
 
+  [[nodiscard]] double noise_over_residual() const {
+    return ratio_of(scaled_norm_of<T>(device_, std::as_const(noise_).span()), residual_);
+  }
+
   /// d = A⁻¹ (r + noise) as far as the method comes, the noise as large as r. r_ is r.
   [[nodiscard]] SolveReport probe(double tolerance, std::int64_t most) {
-    const fused::ScaledNorm noise = scaled_norm_of<T>(device_, std::span<const T>(noise_.span()));
-    fused::axpy<T>(device_, static_cast<T>(ratio_of(residual_, noise)), noise_.span(), r_.span());
+    const double share = std::max(1.0 / noise_over_residual(), rounding);
+    fused::axpy<T>(device_, static_cast<T>(share), noise_.span(), r_.span());
     fused::clear<T>(device_, d_.span());
     SolverOptions options = options_for(tolerance);
     options.max_iterations = std::min(most, options.max_iterations);
@@ -344,12 +352,10 @@ class AssessmentRun {
 
   /// The larger one of A⁻¹ r and A⁻¹ noise, the noise that which rounding b and A x leaves.
   [[nodiscard]] ErrorEstimate estimate_by_inverse() {
-    // Rounding b to nearest leaves errors of .29 ε |b| in the mean square, of which noise has at least twice |b|.
-    constexpr double share = 0.125 * static_cast<double>(std::numeric_limits<T>::epsilon());
     const ErrorEstimate of_residual = claim_size(invert(residual_), ErrorSource::factors);
     if (!of_residual.is_known()) return of_residual;
     fused::clear<T>(device_, r_.span());
-    fused::axpy<T>(device_, static_cast<T>(share), noise_.span(), r_.span());
+    fused::axpy<T>(device_, static_cast<T>(rounding), noise_.span(), r_.span());
     const bool is_inverted = invert(scaled_norm_of<T>(device_, std::as_const(r_).span()));
     const ErrorEstimate of_rounding = claim_size(is_inverted, ErrorSource::factors);
     const bool is_larger = !of_rounding.is_known() || of_rounding.relative_error > of_residual.relative_error;
