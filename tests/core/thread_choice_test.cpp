@@ -1,5 +1,7 @@
 #include "core/thread_choice.hpp"
 
+#include "tessera/error.hpp"
+
 #include <gtest/gtest.h>
 
 namespace tessera::host {
