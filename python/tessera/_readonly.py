@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections import deque
@@ -14,6 +15,7 @@ _lock = threading.Lock()
 _readers: dict[int, list[Any]] = {}  # by the id of an array that was made read-only here: the array, number of readers
 _gone: deque[int] = deque()  # readers that have ended and are still counted
 _ended: list[int] = []  # arrays without readers: views, while the memory below them is read-only
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def lend(array: npt.NDArray[Any], size: int) -> tuple[npt.NDArray[Any], Callable[[], Any]]:
@@ -42,6 +44,8 @@ def nothing() -> None:
 
 
 def _can_come_back(array: npt.NDArray[Any]) -> bool:
+    if id(array.base) in _readers:
+        return True  # with the memory that it is a view of
     probe = array[...]
     probe.flags.writeable = False
     try:
@@ -72,10 +76,11 @@ def _settle() -> None:
 
 
 def _make_writeable(key: int) -> None:
-    array, readers = _readers.get(key, (None, 1))
-    if readers == 0:
-        try:
-            array.flags.writeable = True
-        except ValueError:
-            return
-        del _readers[key]
+    entry = _readers.get(key)
+    if entry is None or entry[1] > 0:
+        return
+    try:
+        entry[0].flags.writeable = True
+    except ValueError:
+        return
+    del _readers[key]

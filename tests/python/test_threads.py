@@ -332,13 +332,13 @@ def test_arrays_that_were_read_only_stay_so():
 
 def test_views_of_arrays_come_back_with_them():
     B = sp.csr_array(A, copy=True)
-    data = B.data
-    view = sp.csr_array((data[:], B.indices, B.indptr), shape=B.shape)
-    first, second = tessera.Plan(view), tessera.Plan(B)
-    del first
-    assert not data.flags.writeable  # nor can a view of it be
-    del second
-    assert writeable(B) == writeable(view) == (True, True, True)
+    view = sp.csr_array((B.data[:], B.indices, B.indptr), shape=B.shape)
+    for order in ((view, B), (B, view)):
+        first, second = (tessera.Plan(each) for each in order)
+        del first
+        assert not order[1].data.flags.writeable
+        del second
+        assert writeable(B) == writeable(view) == (True, True, True)
 
 
 def test_matrices_of_the_library_come_back():

@@ -13,13 +13,13 @@
 #include "tessera/reordered_plan.hpp"
 #include "tessera/several_devices.hpp"
 #include "tests/solvers/systems.hpp"
+#include "tests/solvers/thread_calls.hpp"
 #include "tests/support/error_message.hpp"
 #include "tests/support/small_grain.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,44 +29,6 @@
 namespace tessera::testing {
 namespace {
 
-constexpr int threads = 4;
-
-/// Calls of each thread.
-int rounds() {
-  const char* const given = std::getenv("TESSERA_THREAD_ROUNDS");  // NOLINT(concurrency-mt-unsafe)
-  return given == nullptr ? 20 : std::atoi(given);
-}
-
-/// body(t) on four threads at once.
-template <class Body>
-void on_threads(const Body& body) {
-  std::atomic<int> ready{0};
-  std::vector<std::thread> all;
-  for (int t = 0; t < threads; ++t) {
-    all.emplace_back([&, t] {
-      ++ready;
-      while (ready.load() < threads) std::this_thread::yield();
-      body(t);
-    });
-  }
-  for (std::thread& each : all) each.join();
-}
-
-/// The result of call(t), which threads t may run at the same time: all calls give the bits of the first one, alone.
-template <class Call>
-void expect_bits_of_one(const std::string& name, const Call& call) {
-  std::vector<std::vector<double>> alone;
-  for (int t = 0; t < threads; ++t) alone.push_back(call(t));
-  std::atomic<int> wrong{0};
-  on_threads([&](int t) {
-    for (int k = 0; k < rounds(); ++k) {
-      const int which = (t + k) % threads;
-      if (call(which) != alone[static_cast<std::size_t>(which)]) ++wrong;
-    }
-  });
-  EXPECT_EQ(wrong.load(), 0) << name;
-}
-
 std::vector<double> vector_of(std::int64_t n, int seed) {
   return random_values<double>(static_cast<std::size_t>(n), static_cast<std::uint64_t>(seed) + 1);
 }
@@ -74,18 +36,18 @@ std::vector<double> vector_of(std::int64_t n, int seed) {
 /// Products of every kind that the operator offers.
 void expect_concurrent_products(const std::string& name, const LinearOperator<double>& a) {
   const auto n = static_cast<std::size_t>(a.rows());
-  expect_bits_of_one(name, [&](int t) {
+  expect_results_of_one(name, [&](int t) {
     std::vector<double> y(n);
     a.apply(vector_of(a.cols(), t), y);
     return y;
   });
-  expect_bits_of_one(name + ", alpha and beta", [&](int t) {
+  expect_results_of_one(name + ", alpha and beta", [&](int t) {
     std::vector<double> y = vector_of(a.rows(), t + 10);
     a.apply(0.5, vector_of(a.cols(), t), -2.0, y);
     return y;
   });
   if (a.has_transpose()) {
-    expect_bits_of_one(name + ", transposed", [&](int t) {
+    expect_results_of_one(name + ", transposed", [&](int t) {
       std::vector<double> y(static_cast<std::size_t>(a.cols()));
       a.apply_transposed(vector_of(a.rows(), t), y);
       return y;
@@ -93,13 +55,13 @@ void expect_concurrent_products(const std::string& name, const LinearOperator<do
   }
   const auto* const fused = dynamic_cast<const FusedOperator<double>*>(&a);
   if (fused == nullptr) return;
-  expect_bits_of_one(name + ", inner products", [&](int t) {
+  expect_results_of_one(name + ", inner products", [&](int t) {
     DualBuffer<double> out = fused->make_output();
     const std::vector<double> x = vector_of(a.cols(), t);
     const ProductDots dots = fused->apply_and_dot(x, out, vector_of(a.rows(), t + 20));
     return std::vector<double>{dots.wy, dots.yy, out.current()[0], out.current()[n - 1]};
   });
-  expect_bits_of_one(name + ", residual", [&](int t) {
+  expect_results_of_one(name + ", residual", [&](int t) {
     std::vector<double> r(n);
     const double norm = fused->residual(1, vector_of(a.rows(), t), vector_of(a.cols(), t + 1), r);
     r.push_back(norm);
@@ -163,7 +125,7 @@ TEST_F(Threads, ProductsOfEveryKernelAreRight) {
     const SpmvPlan<double> plan(shared(), options);
     const std::string name(to_string(algorithm));
     expect_concurrent_products(name, plan);
-    expect_bits_of_one(name + ", columns", [&](int t) {
+    expect_results_of_one(name + ", columns", [&](int t) {
       const std::vector<double> x = vector_of(5 * a_.cols, t);
       std::vector<double> y(5 * static_cast<std::size_t>(a_.rows));
       plan.apply_many({std::span<const double>(x), a_.cols, 5}, {std::span<double>(y), a_.rows, 5});
@@ -195,7 +157,7 @@ TEST_F(Threads, SolvesWithEveryPreconditionerAreRight) {
   const SpmvPlan<double> plan(shared(), {.device = device_});
   for (const auto& [name, m] : preconditioners()) {
     const IterativeMethod method = m->info().is_symmetric ? IterativeMethod::cg : IterativeMethod::gmres;
-    expect_bits_of_one(name, [&, &m_ = *m](int t) {
+    expect_results_of_one(name, [&, &m_ = *m](int t) {
       const std::vector<double> b = vector_of(a_.rows, t);
       std::vector<double> x(b.size(), 0.0);
       const SolveReport report = solve<double>(method, plan, m_, b, x, {.max_iterations = 12});
@@ -209,7 +171,7 @@ TEST_F(Threads, SolvesOfEveryMethodAreRight) {
   const SpmvPlan<double> plan(shared(), {.device = device_});
   const JacobiPreconditioner<double> m(a_, device_);
   for (const MethodInfo& info : iterative_methods()) {
-    expect_bits_of_one(std::string(info.name), [&](int t) {
+    expect_results_of_one(std::string(info.name), [&](int t) {
       std::vector<double> x(static_cast<std::size_t>(a_.rows), 0.0);
       (void)solve<double>(info.method, plan, m, vector_of(a_.rows, t), x, {.max_iterations = 15, .restart = 6});
       return x;
@@ -253,6 +215,7 @@ TEST_F(Threads, OneSolverIsRightOrRefuses) {
   run(mixed);
   CsrView<double> links = a_;
   links.values = {};
+  links.storage = ValueStorage::pattern;
   const TransitionMatrix<double> transition(links, device_);
   PageRankSolver<double> ranker(transition);
   expect_right_or_refused([&] {
