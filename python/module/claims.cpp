@@ -96,28 +96,63 @@ struct Table {
   }
 };
 
+Table& table();
+
+/// In a child of fork() only the thread that forked lives on.
+void forget_other_threads() {
+  Table& all = table();
+  const Thread self = Claimant::of_this_thread().thread;
+  for (auto& [object, use] : all.uses) {
+    std::erase_if(use.threads, [&](Thread each) { return each != self; });
+    use.is_alone = use.is_alone && !use.threads.empty();
+    use.changes_waiting = 0;
+  }
+  all.waits.clear();
+  new (&all.changed) std::condition_variable;
+  all.mutex.unlock();
+}
+
 /// Never destroyed: threads of the interpreter may outlive static objects.
 Table& table() {
   static Table& all = *new Table;
-  [[maybe_unused]] static const int once =
-      pthread_atfork([] { all.mutex.lock(); }, [] { all.mutex.unlock(); },
-                     [] {
-                       // Only the thread that forked lives on.
-                       const Thread self = std::this_thread::get_id();
-                       for (auto& [object, use] : all.uses) {
-                         std::erase_if(use.threads, [&](Thread each) { return each != self; });
-                         use.is_alone = use.is_alone && !use.threads.empty();
-                         use.changes_waiting = 0;
-                       }
-                       all.waits.clear();
-                       new (&all.changed) std::condition_variable;
-                       all.mutex.unlock();
-                     });
+  [[maybe_unused]] static const int registered =
+      pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); }, forget_other_threads);
   return all;
 }
 
-/// Claims that this thread has: calls within calls.
-thread_local int depth = 0;
+/// In the list of those that wait, until the wait ends, in an exception too.
+class Waiting {
+ public:
+  Waiting(std::unique_lock<std::mutex>& lock, Thread thread, std::span<const Claimed> wanted)
+      : lock_(lock), thread_(thread), wanted_(wanted) {
+    table().count_changes(wanted, 1);
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    if (!lock_.owns_lock()) lock_.lock();
+    table().waits.erase(thread_);
+    table().count_changes(wanted_, -1);
+    table().changed.notify_all();
+  }
+
+  /// For a change, or until it is time to look for signals.
+  void wait() const {
+    table().waits[thread_] = wanted_;
+    if (table().changed.wait_for(lock_, between_looks) == std::cv_status::no_timeout) return;
+    lock_.unlock();
+    {
+      const nanobind::gil_scoped_acquire interpreter;
+      raise_signals();
+    }
+    lock_.lock();
+  }
+
+ private:
+  std::unique_lock<std::mutex>& lock_;
+  Thread thread_;
+  std::span<const Claimed> wanted_;
+};
 
 /// Stands for the library's own context of a GPU.
 const void* own_context(int ordinal) {
@@ -131,7 +166,13 @@ const void* own_context(int ordinal) {
 
 }  // namespace
 
-Claim::Claim(const char* what, const Device& device, std::initializer_list<Claimed> objects) {
+Claimant& Claimant::of_this_thread() {
+  thread_local Claimant self;
+  return self;
+}
+
+Claim::Claim(const char* what, const Device& device, std::initializer_list<Claimed> objects)
+    : thread_(Claimant::of_this_thread().thread) {
   objects_.reserve(objects.size() + 1);
   std::copy_if(objects.begin(), objects.end(), std::back_inserter(objects_),
                [](const Claimed& each) { return each.object != nullptr; });
@@ -140,65 +181,39 @@ Claim::Claim(const char* what, const Device& device, std::initializer_list<Claim
     objects_.push_back({context != nullptr ? context : own_context(device.ordinal()), Access::turn});
   }
   if (!objects_.empty()) wait(what);
-  ++depth;
+  ++Claimant::of_this_thread().claims;
 }
 
 void Claim::wait(const char* what) {
-  const Thread self = std::this_thread::get_id();
   Table& all = table();
   std::unique_lock lock(all.mutex);
-  if (all.wants_its_own(objects_, self)) throw InvalidArgument(refusal(what));
+  if (all.wants_its_own(objects_, thread_)) throw InvalidArgument(refusal(what));
+  const bool is_within_another = Claimant::of_this_thread().claims > 0;
   const auto is_free = [&] {
-    return all.in_the_way(objects_, self).empty() && (depth > 0 || !all.has_change_waiting(objects_));
+    return all.in_the_way(objects_, thread_).empty() && (is_within_another || !all.has_change_waiting(objects_));
   };
   if (!is_free()) {
-    // Whoever ends the wait, an exception too, leaves no trace of it.
-    struct Waiting {
-      Table& all;
-      Thread self;
-      std::span<const Claimed> wanted;
-      std::unique_lock<std::mutex>& lock;
-      Waiting(Table& all_, Thread self_, std::span<const Claimed> wanted_, std::unique_lock<std::mutex>& lock_)
-          : all(all_), self(self_), wanted(wanted_), lock(lock_) {
-        all.count_changes(wanted, 1);
-      }
-      Waiting(const Waiting&) = delete;
-      Waiting& operator=(const Waiting&) = delete;
-      ~Waiting() {
-        if (!lock.owns_lock()) lock.lock();
-        all.waits.erase(self);
-        all.count_changes(wanted, -1);
-        all.changed.notify_all();
-      }
-    };
-    const Waiting waiting(all, self, objects_, lock);
-    while (!is_free()) {
-      all.waits[self] = objects_;  // anew, where a signal's handler has waited, too
-      if (all.closes_circle(all.in_the_way(objects_, self), self)) throw InvalidArgument(refusal(what));
-      if (all.changed.wait_for(lock, between_looks) == std::cv_status::no_timeout) continue;
-      lock.unlock();
-      {
-        const nanobind::gil_scoped_acquire interpreter;
-        raise_signals();
-      }
-      lock.lock();
-    }
+    const Waiting waiting(lock, thread_, objects_);
+    do {
+      if (all.closes_circle(all.in_the_way(objects_, thread_), thread_)) throw InvalidArgument(refusal(what));
+      waiting.wait();
+    } while (!is_free());
   }
   for (const Claimed& each : objects_) {
     Use& use = all.uses[each.object];
-    use.threads.push_back(self);
+    use.threads.push_back(thread_);
     use.is_alone = each.access != Access::shared;
   }
 }
 
 Claim::~Claim() {
-  --depth;
+  --Claimant::of_this_thread().claims;
   if (objects_.empty()) return;
   Table& all = table();
   const std::scoped_lock lock(all.mutex);
   for (const Claimed& each : objects_) {
     Use& use = all.uses[each.object];
-    use.threads.erase(std::find(use.threads.begin(), use.threads.end(), std::this_thread::get_id()));
+    use.threads.erase(std::find(use.threads.begin(), use.threads.end(), thread_));
     if (use.threads.empty()) use.is_alone = false;
     all.drop_unused(each.object);
   }

@@ -23,6 +23,14 @@ struct Claimed {
   Access access = Access::shared;
 };
 
+/// A thread with claims, and how many it has: above 0 in callbacks.
+struct Claimant {
+  std::thread::id thread = std::this_thread::get_id();
+  int claims = 0;
+
+  [[nodiscard]] static Claimant& of_this_thread();
+};
+
 /// Holds all that a call uses from its first look to its last; waits until other threads have left it. Made and
 /// destroyed without the interpreter's lock, by the thread that does the work.
 class Claim {
@@ -38,7 +46,22 @@ class Claim {
  private:
   void wait(const char* what);
 
+  std::thread::id thread_;
   std::vector<Claimed> objects_;
+};
+
+/// While it lives, this thread has the claims of the one that waits for it, if that is in a callback.
+class ClaimsFor {
+ public:
+  explicit ClaimsFor(const Claimant& caller) : own_(Claimant::of_this_thread()) {
+    if (caller.claims > 0) Claimant::of_this_thread() = caller;
+  }
+  ClaimsFor(const ClaimsFor&) = delete;
+  ClaimsFor& operator=(const ClaimsFor&) = delete;
+  ~ClaimsFor() { Claimant::of_this_thread() = own_; }
+
+ private:
+  Claimant own_;
 };
 
 }  // namespace tessera::python

@@ -5,6 +5,7 @@
 /// one, the call raises what the signal asks for, and the work goes on to its end in the background, unseen.
 #pragma once
 
+#include "claims.hpp"
 #include "matrix.hpp"
 #include "watch.hpp"
 
@@ -70,13 +71,17 @@ template <class Work>
   struct Own final : Job {
     explicit Own(Work&& given, std::shared_ptr<Watch> given_watch)
         : work(std::move(given)), watch(std::move(given_watch)) {}
-    void do_run() override { result.emplace(work()); }
+    void do_run() override {
+      const ClaimsFor claims(caller);
+      result.emplace(work());
+    }
     bool cancel() noexcept override {
       if (watch) watch->cancel();
       return watch != nullptr;
     }
     Work work;
     std::shared_ptr<Watch> watch;
+    Claimant caller = Claimant::of_this_thread();
     std::optional<Result> result;
   };
   if (!is_worth_a_thread(entries)) return unlocked(work);

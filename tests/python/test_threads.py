@@ -210,6 +210,24 @@ def test_a_callback_may_use_the_plan_but_not_change_it_nor_solve_with_its_solver
     assert_solves(A, [(1, calling(look))])
 
 
+def test_a_change_that_waits_does_not_stop_the_call_that_it_waits_for():
+    large = tessera.testing.generate("poisson2d", 150)  # set-up of such a size has a thread of its own
+    plan, b = tessera.Plan(large), np.ones(large.shape[0])
+    changes = []
+
+    def callback(info):
+        if not changes:
+            changes.append(threading.Thread(target=plan.update_values, args=(2 * large.data,)))
+            changes[0].start()
+            time.sleep(.1)
+            assert tessera.solve(plan, b, rtol=.1).converged
+            assert changes[0].is_alive()
+
+    assert tessera.cg(plan, b, rtol=.1, callback=callback).converged
+    changes[0].join(30)
+    np.testing.assert_allclose(plan @ b, 2 * (large @ b), atol=1e-12)
+
+
 def test_an_inner_solver_serves_several_outer_ones():
     inner = tessera.Solver(A, "cg", rtol=1e-10)
     M = spla.LinearOperator(A.shape, matvec=lambda r: inner.solve(r).x)
