@@ -107,8 +107,8 @@ struct BackwardErrorRow {
   const T* x;
   host::PowerOfTwo<double> scaled;  ///< of b and x
   bool is_scaled = false;
-  double x_largest = 0.0;           ///< in scaled units
-  T* noise = nullptr;               ///< |A| |x| + |b| in scaled units, times mean and noise_of_row(); may be null
+  double x_largest = 0.0;  ///< in scaled units
+  T* noise = nullptr;      ///< |A| |x| + |b| in scaled units, times mean and noise_of_row(); may be null
   double mean = 0.0;
 
   [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return a.offsets; }

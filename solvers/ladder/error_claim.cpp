@@ -154,9 +154,8 @@ class AssessmentRun {
   }
 
  private:
-  /// Noise times this is what rounding b and A x leaves: b to nearest alone .29 ε |b| in the mean square, and noise has
-  /// at least 2 |b|.
-  static constexpr double rounding = 0.25 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  /// Noise times this is at least what rounding b and A x leaves.
+  static constexpr auto rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
 
   /// Fills noise_. \param mean of it
   [[nodiscard]] BackwardError look_back(double mean) {
