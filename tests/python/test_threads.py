@@ -16,9 +16,9 @@ import tessera
 
 THREADS = 4
 CALLS = int(os.environ.get("TESSERA_THREAD_CALLS", "25"))  # of each thread
-SIZE = 100
-A = tessera.testing.generate("poisson2d", 10)
-FLOW = tessera.testing.generate("convdiff", 5)
+SIZE = 900
+A = tessera.testing.generate("poisson2d", 30)
+FLOW = tessera.testing.generate("convdiff", 7)
 PRECONDITIONERS = ["jacobi", "spai", "fsai", "amg", "poly", "poly:4:explicit:1e-3", "neumann:3", "ilu0", "iluk:1", "ilut",
                    "ilutp", "ic0", "ict", "direct"]
 METHODS = ["cg", "bicgstab", "gmres", "idr", "minres", "chebyshev", "richardson"]

@@ -27,6 +27,7 @@ template <class Body>
 void on_threads(const Body& body) {
   std::atomic<int> ready{0};
   std::vector<std::thread> all;
+  all.reserve(threads);
   for (int t = 0; t < threads; ++t) {
     all.emplace_back([&, t] {
       ++ready;
@@ -48,6 +49,7 @@ void on_threads(const Body& body) {
 template <class Call>
 void expect_results_of_one(const std::string& name, const Call& call, int calls = rounds(), double tolerance = 0.0) {
   std::vector<std::vector<double>> alone;
+  alone.reserve(threads);
   for (int t = 0; t < threads; ++t) alone.push_back(call(t));
   std::atomic<int> wrong{0};
   on_threads([&](int t) {

@@ -126,7 +126,7 @@ TEST_F(Threads, ProductsOfEveryKernelAreRight) {
     const std::string name(to_string(algorithm));
     expect_concurrent_products(name, plan);
     expect_results_of_one(name + ", columns", [&](int t) {
-      const std::vector<double> x = vector_of(5 * a_.cols, t);
+      const std::vector<double> x = vector_of(std::int64_t{5} * a_.cols, t);
       std::vector<double> y(5 * static_cast<std::size_t>(a_.rows));
       plan.apply_many({std::span<const double>(x), a_.cols, 5}, {std::span<double>(y), a_.rows, 5});
       return y;
