@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import weakref
@@ -11,7 +12,16 @@ from typing import Any
 
 import numpy.typing as npt
 
+
+class _Loan(weakref.ref[Any]):
+    """A view that the library reads, and the id of its array."""
+
+    __slots__ = ("key",)
+    key: int
+
+
 _lock = threading.Lock()
+_loans: dict[int, _Loan] = {}  # those that have not ended, by id
 _readers: dict[int, list[Any]] = {}  # by the id of an array that was made read-only here: the array, number of readers
 _gone: deque[int] = deque()  # readers that have ended and are still counted
 _ended: list[int] = []  # arrays without readers: views, while the memory below them is read-only
@@ -24,19 +34,22 @@ def lend(array: npt.NDArray[Any], size: int) -> tuple[npt.NDArray[Any], Callable
     An array that is read-only already, or could not be made writeable again, stays as it is.
     """
     view = array[:size]
+    loan = _Loan(view, _end)
+    loan.key = id(array)
     with _lock:
-        entry = _readers.get(id(array))
+        entry = _readers.get(loan.key)
         if entry is None:
-            if not array.flags.writeable or not _can_come_back(array):
+            flags = array.flags
+            if not flags.writeable or not flags.owndata and not _can_come_back(array):
                 return view, nothing
-            array.flags.writeable = False
-            _readers[id(array)] = [array, 1]
+            flags.writeable = False
+            _readers[loan.key] = [array, 1]
         else:
             entry[1] += 1
-    end = weakref.finalize(view, _let_go, id(array))
-    end.atexit = False
-    _settle()
-    return view, end
+        _loans[id(loan)] = loan
+    if _gone:
+        _settle()
+    return view, functools.partial(_end, loan)
 
 
 def nothing() -> None:
@@ -55,10 +68,11 @@ def _can_come_back(array: npt.NDArray[Any]) -> bool:
     return True
 
 
-def _let_go(key: int) -> None:
-    # The collector may call this within a section of the lock: whoever has it settles, too.
-    _gone.append(key)
-    _settle()
+def _end(loan: _Loan) -> None:
+    if _loans.pop(id(loan), None) is not None:
+        # The collector may call this within a section of the lock: whoever has it settles, too.
+        _gone.append(loan.key)
+        _settle()
 
 
 def _settle() -> None:
