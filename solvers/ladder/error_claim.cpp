@@ -351,28 +351,34 @@ class AssessmentRun {
 
   /// The larger one of A⁻¹ r and A⁻¹ noise, the noise that which rounding b and A x leaves.
   [[nodiscard]] ErrorEstimate estimate_by_inverse() {
-    const ErrorEstimate of_residual = claim_size(invert(residual_), ErrorSource::factors);
+    const ErrorEstimate of_residual = claim_size(invert_residual(), ErrorSource::factors);
     if (!of_residual.is_known()) return of_residual;
     fused::clear<T>(device_, r_.span());
     fused::axpy<T>(device_, static_cast<T>(rounding), noise_.span(), r_.span());
-    const bool is_inverted = invert(scaled_norm_of<T>(device_, std::as_const(r_).span()));
-    const ErrorEstimate of_rounding = claim_size(is_inverted, ErrorSource::factors);
+    invert();
+    const ErrorEstimate of_rounding = claim_size(true, ErrorSource::factors);
     const bool is_larger = !of_rounding.is_known() || of_rounding.relative_error > of_residual.relative_error;
     return is_larger ? of_rounding : of_residual;
   }
 
-  /// d_ = A⁻¹ r_, refined where rounding needs it. \param norm of r_ \returns whether r_ - A d_ is small
-  [[nodiscard]] bool invert(const fused::ScaledNorm& norm) {
-    constexpr double rough = 0.1;
+  /// d_ = A⁻¹ r_.
+  void invert() {
     const std::span<const T> r = std::as_const(r_).span();
     if (factors_ != nullptr) {
       factors_->apply(r, d_.span());
     } else {
       solved_.M.apply(r, d_.span());
     }
+  }
+
+  /// d_ = A⁻¹ r_ for r_ = b - A x, refined where rounding needs it. \returns whether r_ - A d_ is small
+  [[nodiscard]] bool invert_residual() {
+    constexpr double rough = 0.1;
+    invert();
+    const std::span<const T> r = std::as_const(r_).span();
     if (image_.size() == 0) image_ = Array<T>(solved_.matrix.rows, Init::none, device_);
     const fused::ScaledNorm left = residual_norm<T>(solved_.A, r, std::as_const(d_).span(), image_.span());
-    if (norm.mantissa == 0.0 || ratio_of(left, norm) <= rough) return true;
+    if (residual_.mantissa == 0.0 || ratio_of(left, residual_) <= rough) return true;
     fused::clear<T>(device_, d_.span());
     const SolveReport solved = solve_for(r, d_.span(), options_for(rough));
     iterations_ += solved.iterations;
