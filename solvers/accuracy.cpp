@@ -39,7 +39,8 @@ BackwardErrorSums backward_error_sums(const CsrView<T>& matrix, std::span<const 
                                 .is_scaled = exponent != 0,
                                 .x_largest = host::PowerOfTwo<double>(exponent)(x_largest),
                                 .noise = noise.values.empty() ? nullptr : noise.values.data(),
-                                .mean = noise.mean};
+                                .mean = noise.mean,
+                                .draw = noise.draw};
   if (device.is_host()) {
     BackwardErrorSums total;
     RowSet rows = all_rows(matrix);
@@ -196,7 +197,7 @@ RowSurvey detail::survey_rows(const CsrView<T>& matrix, std::span<const T> b, st
     const Array<T> own_x = fused::to_host(device, x);
     Array<T> own_noise(static_cast<std::int64_t>(noise.values.size()), Init::none);
     const RowSurvey found =
-        survey_rows<T>(matrix, own_b.span(), own_x.span(), Device{}, {own_noise.span(), noise.mean});
+        survey_rows<T>(matrix, own_b.span(), own_x.span(), Device{}, {own_noise.span(), noise.mean, noise.draw});
     copy_bytes(device, noise.values.data(), Device{}, own_noise.data(), own_noise.bytes());
     return found;
   }

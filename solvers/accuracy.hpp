@@ -68,8 +68,8 @@ struct BackwardErrorSums {
 };
 
 /// 1 or -1 by the bits of a row's number (splitmix64: G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014).
-[[nodiscard]] TESSERA_HOST_DEVICE inline double noise_of_row(std::uint64_t row) noexcept {
-  std::uint64_t bits = (row + 1) * 0x9e3779b97f4a7c15U;
+[[nodiscard]] TESSERA_HOST_DEVICE inline double noise_of_row(std::uint64_t row, std::uint64_t draw) noexcept {
+  std::uint64_t bits = (row + 1 + (draw << 32U)) * 0x9e3779b97f4a7c15U;
   bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
   bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
   return (bits >> 63U) != 0 ? 1.0 : -1.0;
@@ -110,6 +110,7 @@ struct BackwardErrorRow {
   double x_largest = 0.0;  ///< in scaled units
   T* noise = nullptr;      ///< |A| |x| + |b| in scaled units, times mean and noise_of_row(); may be null
   double mean = 0.0;
+  std::uint64_t draw = 0;
 
   [[nodiscard]] TESSERA_HOST_DEVICE const offset_t* offsets() const { return a.offsets; }
   [[nodiscard]] TESSERA_HOST_DEVICE bool visits(index_t /*row*/) const { return true; }
@@ -157,7 +158,8 @@ struct BackwardErrorRow {
     if (has_sign && sums.weakest < infinity) raise(total.spread, std::abs(sums.diagonal), sums.weakest);
     if (!has_sign) total.wrong_signs += Largest{1.0};
     total.of_ones += TwoSums{sums.diagonal + sums.off_sum, sums.diagonal};
-    if (noise != nullptr) noise[row] = static_cast<T>(size * (mean + noise_of_row(static_cast<std::uint64_t>(row))));
+    if (noise != nullptr)
+      noise[row] = static_cast<T>(size * (mean + noise_of_row(static_cast<std::uint64_t>(row), draw)));
   }
 };
 
@@ -175,6 +177,7 @@ template <class T>
 struct RowNoise {
   std::span<T> values;  ///< rows elements on the device, or none
   double mean = 0.0;    ///< beside signs of 1
+  std::uint64_t draw = 0;
 };
 
 /// \throws as backward_error()
