@@ -5,7 +5,9 @@
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/registry.hpp"
 #include "tessera/array.hpp"
+#include "tessera/preconditioner.hpp"
 
+#include <array>
 #include <optional>
 
 namespace tessera {
@@ -37,12 +39,14 @@ class IterativeSolver<T>::Impl {
   [[nodiscard]] SolveReport solve_transposed(std::span<const T> b, std::span<T> x) {
     const auto turn = turns_.take("IterativeSolver");
     const Recorded now = Recorded::of(arguments_);
-    if (!transposed_ || !(now == transposed_of_)) {
+    const std::array symmetric{is_symmetric(given_a_), is_symmetric(given_m_)};
+    if (!transposed_ || !(now == transposed_of_) || symmetric != symmetric_then_) {
       transposed_.reset();
       transposed_a_ = transposed(given_a_);
       transposed_m_ = transposed(given_m_);
       transposed_ = std::make_unique<Impl>(method_, *transposed_a_, transposed_m_.get(), options_);
       transposed_of_ = now;
+      symmetric_then_ = symmetric;
     }
     return transposed_->solve(b, x);
   }
@@ -76,6 +80,12 @@ class IterativeSolver<T>::Impl {
 
   using Recorded = detail::RecordedOperands<T>;
 
+  /// Whether transposed() is the operator itself: a refresh() may change that.
+  [[nodiscard]] static bool is_symmetric(const LinearOperator<T>& given) {
+    const auto* const m = dynamic_cast<const Preconditioner<T>*>(&given);
+    return m != nullptr && m->info().is_symmetric;
+  }
+
   void prepare() {
     state_.reset();
     problem_.emplace(arguments_);
@@ -100,6 +110,7 @@ class IterativeSolver<T>::Impl {
   std::shared_ptr<const FusedOperator<T>> transposed_m_;
   std::unique_ptr<Impl> transposed_;  ///< of Aᵀ and Mᵀ, from the first solve with them on
   Recorded transposed_of_;            ///< A and M then
+  std::array<bool, 2> symmetric_then_{};
 };
 
 template <class T>

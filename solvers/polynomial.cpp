@@ -242,7 +242,7 @@ struct PolynomialPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
     throw InvalidMatrix(fmt::format("{} of this matrix gives NaN or infinity", polynomial_name(options)));
   }
 
-  /// What an application multiplies by: M where it is explicit, else A.
+  /// The operand of an application: M where it is explicit, else A.
   [[nodiscard]] const SpmvPlan<T>& planned() const { return explicit_plan ? *explicit_plan : *a_plan; }
 
   [[nodiscard]] std::shared_ptr<const FusedOperator<T>> planned_transpose() const {

@@ -1,6 +1,6 @@
 /// \file
-/// What a call uses, while other threads call too: plans and preconditioners are read by many, or changed by one; a
-/// solver, and the context of a GPU, serve one.
+/// Claims of calls on objects that other threads use too: plans and preconditioners are read by many, or changed by
+/// one; a solver, and the context of a GPU, serve one.
 #pragma once
 
 #include "tessera/device.hpp"

@@ -6,6 +6,8 @@
 
 #include <exception>
 #include <new>
+#include <string>
+#include <string_view>
 
 namespace tessera::python {
 
@@ -13,8 +15,23 @@ namespace nb = nanobind;
 
 namespace {
 
+/// A message of C++ in Python's words: options are keyword arguments there, of no class.
+[[nodiscard]] std::string in_python(std::string message) {
+  constexpr std::string_view transpose = "SpmvOptions::with_transpose, or call its prepare_transpose()";
+  if (const auto at = message.find(transpose); at != std::string::npos) {
+    message.replace(at, transpose.size(), "transpose=True");
+  }
+  constexpr std::string_view owner = "Options::";
+  for (auto at = message.find(owner); at != std::string::npos; at = message.find(owner)) {
+    const auto before = message.find_last_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", at);
+    const auto begin = before == std::string::npos ? 0 : before + 1;
+    message.erase(begin, at + owner.size() - begin);
+  }
+  return message;
+}
+
 [[nodiscard]] nb::object made(const char* type, const std::exception& error) {
-  return nb::module_::import_("tessera.errors").attr(type)(error.what());
+  return nb::module_::import_("tessera.errors").attr(type)(in_python(error.what()));
 }
 
 void raise(const nb::object& error) { PyErr_SetObject(error.type().ptr(), error.ptr()); }

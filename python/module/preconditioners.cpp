@@ -64,7 +64,7 @@ class Keywords {
     nb::del(left_[name]);
   }
 
-  /// The same for a value that has words.
+  /// Likewise a value that has words.
   template <class Value, std::size_t n>
   void take(const char* name, Value& value, const std::array<Value, n>& values) {
     std::string word;
@@ -213,7 +213,7 @@ template <class Index>
   return hash;
 }
 
-/// Of the positions of a matrix; on a GPU of the number of its entries alone.
+/// Hashes the positions of a matrix; on a GPU the number of its entries alone.
 template <class T>
 [[nodiscard]] std::uint64_t hash_of_positions(const Matrix<T>& matrix) {
   const CsrView<T> view = matrix.csr->view();

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy.typing as npt
 
 from . import _core, errors, report, results, testing
-from ._arguments import count as _count, path as _path
+from ._arguments import by_name as _by_name, count as _count, path as _path
 from ._centrality import hits, katz
 from ._core import IterationInfo
 from ._least_squares import cgls, lsmr
-from ._matrix import as_csr as _as_csr
+from ._matrix import as_csr as _as_csr, is_single as _is_single
 from ._pagerank import pagerank
 from ._plan import Plan, export_measured_choices, forget_measured_choices, import_measured_choices, kernels
 from ._precond import Preconditioner, preconditioners
@@ -61,6 +61,7 @@ def set_num_threads(n: int) -> None:
     _core.set_num_threads(min(_count("n", n, 1), 2**31 - 1))
 
 
+@_by_name
 def read(path: str | os.PathLike[str], dtype: npt.DTypeLike = "float64") -> csr_array:
     """Reads a matrix of any format that `solve list formats` names; the content of the file decides which.
 
@@ -85,10 +86,11 @@ def read(path: str | os.PathLike[str], dtype: npt.DTypeLike = "float64") -> csr_
     IoError
         With the reason of the system.
     """
-    make = _core.read32 if str(dtype).endswith("float32") else _core.read64
+    make = _core.read32 if _is_single(dtype) else _core.read64
     return _as_csr(make(_path("path", path)))
 
 
+@_by_name
 def read_edges(path: str | os.PathLike[str], dtype: npt.DTypeLike = "float64") -> tuple[csr_array, list[str]]:
     """Reads a graph from a list of edges: lines "from to" or "from to weight", separated by commas, semicolons, tabs or
     blanks, plain or compressed.
@@ -111,6 +113,6 @@ def read_edges(path: str | os.PathLike[str], dtype: npt.DTypeLike = "float64") -
     IoError
         With the reason of the system.
     """
-    make = _core.read_edges32 if str(dtype).endswith("float32") else _core.read_edges64
+    make = _core.read_edges32 if _is_single(dtype) else _core.read_edges64
     arrays, labels = make(_path("path", path))
     return _as_csr(arrays), labels

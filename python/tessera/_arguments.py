@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import numbers
 import operator
@@ -9,7 +11,7 @@ import os
 import reprlib
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -107,6 +109,27 @@ def function(name: str, value: Any) -> Any:
     return value
 
 
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+
+
+def _unexpected(name: str, words: Collection[str]) -> OptionError:
+    return OptionError(f'unexpected keyword argument "{name}"{hint(name, words)}')
+
+
+def by_name(call: _Call) -> _Call:
+    """`call`, which refuses a keyword that it does not take with the nearest that it does."""
+    words = inspect.signature(call).parameters
+
+    @functools.wraps(call)
+    def checked(*args: Any, **keywords: Any) -> Any:
+        for name in keywords:
+            if name not in words:
+                raise _unexpected(name, words)
+        return call(*args, **keywords)
+
+    return cast(_Call, checked)
+
+
 def assign(options: object, kinds: Mapping[str, Callable[[str, Any], Any]], given: Mapping[str, Any],
            known: Collection[str] = ()) -> None:
     """Sets the attributes of `options` that `given` names, each checked by its function of `kinds`.
@@ -115,7 +138,7 @@ def assign(options: object, kinds: Mapping[str, Callable[[str, Any], Any]], give
     """
     for name, value in given.items():
         if name not in kinds:
-            raise OptionError(f'unexpected keyword argument "{name}"{hint(name, [*kinds, *known])}')
+            raise _unexpected(name, [*kinds, *known])
         try:
             setattr(options, name, kinds[name](name, value))
         except TypeError as error:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._arguments import Clock, assign, count, flag, function, number, text
+from ._arguments import Clock, assign, by_name, count, flag, function, number, text
 from ._matrix import as_matrix
 from ._pagerank import _adjacency
 from .report import HitsReport, KatzReport, history_of
@@ -30,6 +30,7 @@ def _options(**given: Any) -> _core.CentralityOptions:
     return options
 
 
+@by_name
 def hits(A: GraphLike, *, tol: float = 1e-9, maxiter: int = 1000, weight: str | None = "weight", kernel: str = "auto",
          time_limit: float = math.inf, callback: Callback | None = None, history: bool = True) -> Hits:
     """Hubs and authorities (HITS) by the power method.
@@ -63,6 +64,7 @@ def hits(A: GraphLike, *, tol: float = 1e-9, maxiter: int = 1000, weight: str | 
     return Hits(Ranks(hubs, report, nodes), Ranks(authorities, report, nodes), report)
 
 
+@by_name
 def katz(A: GraphLike, alpha: float | None = None, beta: float = 1.0, *, normalized: bool = True, tol: float = 1e-9,
          maxiter: int = 1000, weight: str | None = "weight", kernel: str = "auto", time_limit: float = math.inf,
          callback: Callback | None = None, history: bool = True) -> Ranks:

@@ -24,12 +24,23 @@ Matrix = (_core.Matrix64, _core.Matrix32)
 
 def value_type(dtype: npt.DTypeLike, name: str = "values") -> Real:
     """The type in which Tessera computes with values of `dtype`: float32 for float32 and float16, else float64."""
-    dtype = np.dtype(dtype)
+    try:
+        dtype = np.dtype(dtype)
+    except TypeError as error:
+        raise OptionError(f"{name}: {error}") from None
     if dtype.kind == "c":
         raise OptionError(f"{name} of type {dtype}: Tessera computes in real numbers, float32 and float64")
     if dtype.kind not in "biuf":
         raise OptionError(f"{name} of type {dtype}: numbers are needed")
     return np.float32 if dtype in (np.float32, np.float16) else np.float64
+
+
+def is_single(dtype: npt.DTypeLike) -> bool:
+    """Whether `dtype` is float32; another one than float64 is refused."""
+    kind = value_type(dtype, "dtype")
+    if np.dtype(dtype) != kind:
+        raise OptionError(f"dtype: expected float64 or float32, got {np.dtype(dtype)}")
+    return kind is np.float32
 
 
 _FOREIGN: tuple[tuple[Callable[[Any], bool], str], ...] = (  # what is often given instead of a matrix, and how it becomes one
@@ -87,6 +98,12 @@ def as_array(values: Any, name: str) -> Any:
     return _asarray(values, name)
 
 
+def refuse_stream(stream: Any) -> None:
+    """Refuses a stream for what adopts no matrix on a GPU."""
+    if stream is not None:
+        raise OptionError("stream is for a matrix that lies on a GPU")
+
+
 def _csr_of(A: Any) -> Any:
     """`A` itself if it is in compressed sparse rows, else a conversion."""
     if sp.issparse(A):
@@ -137,6 +154,7 @@ def as_matrix(A: Any, dtype: Real | None = None, stream: Any = None, name: str =
         raise OptionError(f"{name} is {kind_of(A)}, an operator: a matrix is needed, with its entries")
     if _device.is_device_csr(A):
         return _device.adopt_csr(A, stream)
+    refuse_stream(stream)
     A = _csr_of(A)
     if A.ndim != 2:
         raise DimensionError(f"{name} has shape {A.shape}: a matrix has 2 dimensions")

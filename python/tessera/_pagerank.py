@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._arguments import Clock, count, flag, function, number, require_word, text
+from ._arguments import Clock, by_name, count, flag, function, number, require_word, text
 from ._matrix import as_array, as_matrix
 from .errors import DimensionError, InvalidArgument
 from .report import PageRankReport, history_of
@@ -47,6 +47,7 @@ def _teleport(personalization: Any, nodes: list[Any] | None, vertices: int) -> n
     return values
 
 
+@by_name
 def pagerank(A: GraphLike, damping: float = 0.85,
              personalization: Mapping[Any, float] | VectorLike | None = None, *, tol: float = 1e-9,
              norm: Literal["l1", "l2", "linf"] = "l1",

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator
 
 from . import _core
-from ._arguments import count, flag, text
+from ._arguments import by_name, count, flag, shown, text
 from ._device import new_like, is_device_array
-from ._matrix import as_csr, as_matrix, as_vector, dtype_of
-from .errors import DimensionError, NotSupported
+from ._matrix import as_array, as_csr, as_matrix, as_vector, dtype_of
+from .errors import DimensionError, NotSupported, OptionError
 from .report import PlanInfo, table
 
 if TYPE_CHECKING:
@@ -56,9 +56,11 @@ class _Operator(LinearOperator):
         target = out
         if is_device_array(out):
             target = as_vector(out, rows, self.dtype, "out", self._context)
-        elif out.shape != (rows,) or out.dtype != self.dtype or not out.flags.c_contiguous:
+        elif not isinstance(out, np.ndarray):
+            raise OptionError(f"out is {shown(out)}: an array is needed")
+        elif out.shape != (rows,) or out.dtype != self.dtype or not out.flags.c_contiguous or not out.flags.writeable:
             raise DimensionError(f"out of shape {out.shape} and type {out.dtype}: a contiguous vector of {rows} elements of "
-                                 f"type {self.dtype} is needed")
+                                 f"type {self.dtype} is needed, which may be written")
         core.apply(vector, target, transposed)
         return out
 
@@ -139,6 +141,7 @@ class Plan(_Operator):
     40.0
     """
 
+    @by_name
     def __init__(self, A: MatrixLike, kernel: str = "auto", *, device: str | None = None, transpose: bool = False,
                  determinism: Literal["not_guaranteed", "run_to_run", "gpu_to_gpu"] = "not_guaranteed",
                  expected_products: int = 1000, stream: Any = None) -> None:
@@ -167,13 +170,15 @@ class Plan(_Operator):
         if is_device_array(values):
             values = as_vector(values, self._matrix.nnz, self.dtype, "values", self._context)
         else:
-            values = np.ascontiguousarray(values, self.dtype)
+            values = np.ascontiguousarray(as_array(values, "values"), self.dtype)
+            if values.shape != (self._matrix.nnz,):
+                raise DimensionError(f"values have shape {values.shape}, the matrix {self._matrix.nnz} nonzeros")
         self._core.update_values(values)
         if self.device == "host":
             self._matrix.let_values_be_written()  # the plan has values of its own now
 
     def _matmat(self, X: Any) -> Any:
-        X = np.ascontiguousarray(X, self.dtype)
+        X = np.ascontiguousarray(as_array(X, "x"), self.dtype)
         if self.device != "host":
             return super()._matmat(X)
         Y = np.empty((self.shape[0], X.shape[1]), self.dtype)

@@ -25,7 +25,6 @@ _loans: dict[int, _Loan] = {}  # those that have not ended, by id
 _readers: dict[int, list[Any]] = {}  # by the id of an array that was made read-only here: the array, number of readers
 _gone: deque[int] = deque()  # readers that have ended and are still counted
 _ended: list[int] = []  # arrays without readers: views, while the memory below them is read-only
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def lend(array: npt.NDArray[Any], size: int) -> tuple[npt.NDArray[Any], Callable[[], Any]]:
@@ -36,7 +35,8 @@ def lend(array: npt.NDArray[Any], size: int) -> tuple[npt.NDArray[Any], Callable
     view = array[:size]
     loan = _Loan(view, _end)
     loan.key = id(array)
-    with _lock:
+    _lock.acquire()
+    try:
         entry = _readers.get(loan.key)
         if entry is None:
             flags = array.flags
@@ -47,13 +47,23 @@ def lend(array: npt.NDArray[Any], size: int) -> tuple[npt.NDArray[Any], Callable
         else:
             entry[1] += 1
         _loans[id(loan)] = loan
-    if _gone:
-        _settle()
+    finally:
+        _release()
     return view, functools.partial(_end, loan)
 
 
 def nothing() -> None:
     pass
+
+
+def _release() -> None:
+    """Ends a section of the lock, and counts the readers that have ended during it."""
+    _lock.release()
+    if _gone:
+        _settle()
+
+
+os.register_at_fork(before=_lock.acquire, after_in_parent=_release, after_in_child=_release)
 
 
 def _can_come_back(array: npt.NDArray[Any]) -> bool:

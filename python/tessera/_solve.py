@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from . import _core, _device
 from ._arguments import Clock, assign, count, flag, function, number, require_word, text
-from ._matrix import Matrix, as_array, as_columns, as_known, as_matrix, as_vector, dtype_of, value_type
+from ._matrix import Matrix, as_array, as_columns, as_known, as_matrix, as_vector, dtype_of, refuse_stream, value_type
 from ._plan import Plan, _Operator
 from ._precond import Preconditioner, function_operator
 from .errors import DimensionError, InvalidArgument, NotSupported, OptionError
@@ -102,6 +102,8 @@ class System:
         A = as_known(A)
         if _device.is_device_csr(A):
             A = as_matrix(A, stream=stream)
+        else:
+            refuse_stream(stream)
         types = {name: each.dtype for name, each in vectors.items()
                  if each is not None and not _device.is_device_array(each)}
         own = value_type(dtype_of(A) if isinstance(A, Matrix) else A.dtype or np.float64, "A")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from . import _core
-from ._arguments import Clock, count, text
+from ._arguments import Clock, by_name, count, text
 from ._matrix import as_csr, as_matrix, dtype_of, value_type
 from .errors import OptionError
 from .report import ProductReport
@@ -29,6 +29,7 @@ def spgemm(A: MatrixLike, B: MatrixLike, *, workflow: str = ..., memory_limit: i
 @overload
 def spgemm(A: MatrixLike, B: MatrixLike, *, workflow: str = ..., memory_limit: int = ...,
            report: Literal[True]) -> tuple[csr_array, ProductReport]: ...
+@by_name
 def spgemm(A: MatrixLike, B: MatrixLike, *, workflow: str = "auto", memory_limit: int = 0,
            report: bool = False) -> csr_array | tuple[csr_array, ProductReport]:
     """C = A B.

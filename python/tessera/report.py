@@ -68,7 +68,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Facts:
-    """What is shown as a table; a class derived from this says in `_rows` of what."""
+    """Base of objects that show themselves as tables, of the rows that their `_rows` names."""
 
     def _rows(self) -> Iterator[tuple[str, object]]:
         raise NotImplementedError
@@ -86,7 +86,7 @@ class _Facts:
 
 
 class _Report(_Facts):
-    """What reports of iterations share."""
+    """Base of reports of iterations."""
 
     status: str
     iterations: int

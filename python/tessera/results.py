@@ -14,7 +14,7 @@ from .report import HitsReport, KatzReport, PageRankReport, SolveReport, counted
 
 
 class _Result:
-    """What has converged, or has not: that is its truth value, too."""
+    """Base of results, whose truth value is whether they have converged."""
 
     __slots__ = ()
 

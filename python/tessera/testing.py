@@ -46,7 +46,7 @@ def generate(family: str, size: int | None = None, *, seed: int = 42, dtype: npt
     >>> tessera.testing.generate("poisson2d", 3).shape
     (9, 9)
     """
-    make = _core.generate32 if value_type(dtype) is np.float32 else _core.generate64
+    make = _core.generate32 if value_type(dtype, "dtype") is np.float32 else _core.generate64
     size = size if size is None else count("size", size)
     parameters = {name: number(name, value) for name, value in parameters.items()}
     matrix = as_csr(make(text("family", family), size, count("seed", seed), parameters))

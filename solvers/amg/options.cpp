@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 namespace tessera {
 
@@ -54,6 +55,11 @@ void require_elements(const char* name, std::size_t size, std::int64_t rows, con
       fmt::format("AmgOptions::{} has {} elements, which is no multiple of the {} {}", name, size, rows, what));
 }
 
+void require_finite(const char* name, const std::vector<double>& numbers) {
+  const auto found = std::find_if(numbers.begin(), numbers.end(), [](double each) { return !std::isfinite(each); });
+  require(found == numbers.end(), name, found == numbers.end() ? 0.0 : *found, "finite");
+}
+
 }  // namespace
 
 void check_amg_options(const AmgOptions& options, index_t rows) {
@@ -78,6 +84,8 @@ void check_amg_options(const AmgOptions& options, index_t rows) {
         fmt::format("AmgOptions::block_size is {}, which does not divide the {} rows", options.block_size, rows));
   }
   require_elements("near_nullspace", options.near_nullspace.size(), rows, "rows");
+  require_finite("near_nullspace", options.near_nullspace);
+  require_finite("coordinates", options.coordinates);
   if (!options.near_nullspace.empty() && rows > 0) {
     const std::size_t vectors = options.near_nullspace.size() / static_cast<std::size_t>(rows);
     require(vectors <= 32, "near_nullspace", static_cast<double>(vectors), "at most 32 vectors");

@@ -125,7 +125,7 @@ class HostFactorSolve final : public FactorSolve<T> {
   }
 
  private:
-  /// Of Mᵀ = R Pᵀ L⁻ᵀ U⁻ᵀ Qᵀ C.
+  /// Factors of Mᵀ = R Pᵀ L⁻ᵀ U⁻ᵀ Qᵀ C.
   [[nodiscard]] PreparedFactors<T> transposed_factors() const {
     return {.lower = upper_.transposed(device_),
             .upper = lower_.transposed(device_),

@@ -121,3 +121,11 @@ def test_edges(tmp_path):
     assert labels == ["zoe", "adam", "bob"]
     np.testing.assert_array_equal(A.toarray(), [[0, 3, 0], [0, 0, 3], [0, 0, 0]])
     assert_same(tessera.read(tmp_path / "g.csv"), A)
+
+
+@pytest.mark.parametrize("dtype", ["float32", np.float32, np.dtype("f4"), "f4", float, "float64"])
+def test_the_type_may_be_said_in_every_way_of_numpy(tmp_path, dtype):
+    scipy.io.mmwrite(tmp_path / "A.mtx", CASES[0][1])
+    (tmp_path / "g.csv").write_text("a,b,2\nb,a,3\n")
+    assert tessera.read(tmp_path / "A.mtx", dtype).dtype == dtype
+    assert tessera.read_edges(tmp_path / "g.csv", dtype)[0].dtype == dtype

@@ -64,7 +64,7 @@ def test_what_exists_in_another_type_is_refused_by_name():
     assert tessera.cg(A, ONES.astype(np.float32)).x.dtype == np.float64
 
 
-# What a call says, by words that have to be in it. All of them are below tessera.Error.
+# Words that a message has to have. All errors are below tessera.Error.
 @pytest.mark.parametrize("call,words", [
     (lambda: tessera.cg(A, ONES, rtol="1e-8"), 'rtol: expected a number, got str "1e-8"'),
     (lambda: tessera.solve(A, ONES, atol=[1]), "atol: expected a number, got list [1]"),
@@ -169,12 +169,35 @@ def test_what_exists_in_another_type_is_refused_by_name():
     (lambda: tessera.Plan(A, expected_products=1.5), "expected_products: expected a whole number"),
     (lambda: tessera.spgemm(A, A, memory_limit="1"), 'memory_limit: expected a whole number, got str "1"'),
     (lambda: tessera.read(3), "path: expected a path, got int 3"),
+    (lambda: tessera.read("a.mtx", "float99"), "dtype: "),
+    (lambda: tessera.read("a.mtx", int), "dtype: expected float64 or float32, got int64"),
+    (lambda: tessera.generate("poisson2d", 3, dtype="float99"), "dtype: "),
+    # Keywords of functions that list them, and values of plans.
+    (lambda: tessera.pagerank(GRAPH, alpha=.9), '"alpha"; did you mean damping?'),
+    (lambda: tessera.pagerank(GRAPH, max_iter=9), '"max_iter"; did you mean maxiter?'),
+    (lambda: tessera.hits(GRAPH, nstart=1), 'unexpected keyword argument "nstart"'),
+    (lambda: tessera.katz(GRAPH, weigth=None), '"weigth"; did you mean weight?'),
+    (lambda: tessera.spgemm(A, A, workflw="esc"), '"workflw"; did you mean workflow?'),
+    (lambda: tessera.read("a.mtx", dtyp=float), '"dtyp"; did you mean dtype?'),
+    (lambda: tessera.Plan(A, kernl="csr"), '"kernl"; did you mean kernel?'),
+    (lambda: tessera.Plan(A).update_values("x"), 'values is str "x": an array is needed'),
+    (lambda: tessera.Plan(A).update_values(A.data * 1j), "values of type complex128"),
+    (lambda: tessera.Plan(A).update_values(A.data[None]), "the matrix 672 nonzeros"),
+    (lambda: tessera.Plan(A) @ np.ones((144, 2), complex), "x of type complex128"),
+    (lambda: tessera.Plan(A).apply(ONES, out=[0.]), "out is list [0.0]: an array is needed"),
+    (lambda: tessera.Plan(A).apply(ONES, out=np.frombuffer(bytes(1152))), "which may be written"),
+    (lambda: tessera.Plan(A).T @ ONES, "make the plan with transpose=True"),
+    (lambda: tessera.Plan(A, stream=1), "stream is for a matrix that lies on a GPU"),
+    (lambda: tessera.solve(tessera.Plan(A), ONES, stream=1), "stream is for a matrix that lies on a GPU"),
+    # Words of C++ become those of Python.
+    (lambda: tessera.Preconditioner(A, "amg", sweeps=-1), "sweeps must be in [1, 8], got -1"),
+    (lambda: tessera.Preconditioner(A, "amg", near_nullspace=np.nan * ONES), "near_nullspace must be finite, got nan"),
 ])
 def test_what_is_wrong_is_named(call, words):
     with pytest.raises(tessera.Error) as caught:
         call()
     assert words in str(caught.value)
-    assert "--" not in str(caught.value) and "nanobind" not in str(caught.value)
+    assert not any(word in str(caught.value) for word in ("--", "nanobind", "::"))
 
 
 def test_wrong_types_are_type_errors_too():

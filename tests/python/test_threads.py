@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
 import tessera
+from tessera import _readonly
 
 THREADS = 4
 CALLS = int(os.environ.get("TESSERA_THREAD_CALLS", "25"))  # of each thread
@@ -337,6 +338,16 @@ def test_updated_values_set_the_matrix_free():
     assert not B.indices.flags.writeable
     del plan
     assert writeable(B) == (True, True, True)
+
+
+def test_readers_that_end_while_another_array_is_lent_are_counted():
+    mine, fixed = np.ones(3), np.ones(3)
+    fixed.flags.writeable = False
+    view, end = _readonly.lend(mine, 3)
+    with _readonly._lock:  # as another thread has it
+        end()
+    _readonly.lend(fixed, 3)
+    assert mine.flags.writeable and not fixed.flags.writeable
 
 
 def test_arrays_that_were_read_only_stay_so():

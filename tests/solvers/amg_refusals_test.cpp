@@ -64,7 +64,7 @@ TEST(AmgRefusals, RefusesSizesAndOptions) {
     change(options);
     return refusal(a, options);
   };
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  static constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   expect_refused(with([](auto& o) { o.strength_threshold = -0.1; }), "InvalidArgument", "strength_threshold");
   expect_refused(with([](auto& o) { o.strength_threshold = nan; }), "InvalidArgument", "strength_threshold");
   expect_refused(with([](auto& o) { o.coarsest_rows = 0; }), "InvalidArgument", "coarsest_rows");
@@ -86,6 +86,12 @@ TEST(AmgRefusals, RefusesSizesAndOptions) {
                  }),
                  "DimensionError", "coordinates");
   expect_refused(with([](auto& o) { o.coordinates.assign(100, 1.0); }), "InvalidArgument", "block_size");
+  expect_refused(with([](auto& o) { o.near_nullspace.assign(100, nan); }), "InvalidArgument", "near_nullspace");
+  expect_refused(with([](auto& o) {
+                   o.block_size = 2;
+                   o.coordinates.assign(100, nan);
+                 }),
+                 "InvalidArgument", "coordinates");
 }
 
 /// An indefinite matrix with a positive diagonal: refused by name, or a clear status; no NaN.

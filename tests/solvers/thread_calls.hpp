@@ -1,5 +1,5 @@
 /// \file
-/// The same calls by four threads at once as by one.
+/// Calls by four threads at once against those by one.
 #pragma once
 
 #include <gtest/gtest.h>

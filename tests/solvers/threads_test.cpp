@@ -1,5 +1,5 @@
-/// Objects shared by threads: products and solves of four threads at once give the bits of one alone, and objects that
-/// serve one call at a time refuse a second.
+/// Objects shared by threads: four threads at once get the bits of one alone, and objects that serve one call at a time
+/// refuse a second.
 #include "tessera/amg.hpp"
 #include "tessera/approximate_inverse.hpp"
 #include "tessera/direct.hpp"

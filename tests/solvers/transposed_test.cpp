@@ -324,6 +324,28 @@ TEST(Transposed, SolvesFollowNewValues) {
   expect_honest(report, transpose(other.view()).view(), b, x);
 }
 
+/// An M that was its own transpose when the solver first asked for Mᵀ.
+TEST(Transposed, SolvesFollowAnMThatIsSymmetricNoMore) {
+  const Csr<double> symmetric = convection_diffusion<double>(20, 15, 1, Peclet{0.0, 0.0, 0.0});
+  const Csr<double> flow = convection_diffusion<double>(20, 15, 1, Peclet{1.5, 0.7, 0.0});
+  const std::vector<double> b = random_values<double>(300, 4);
+  SpmvPlan<double> plan = plan_of(Csr<double>::copy_of(symmetric.view()));
+  Amg<double> m(symmetric.view(), {.coarsest_rows = 5});
+  IterativeSolver<double> solver(IterativeMethod::gmres, plan, m);
+  std::vector<double> x(300);
+  EXPECT_TRUE(solver.solve_transposed(b, x).converged());
+  ASSERT_TRUE(m.info().is_symmetric);
+  plan.update_values(flow.values().span());
+  m.refresh(flow.view());
+  ASSERT_FALSE(m.info().is_symmetric);
+  x.assign(300, 0.0);
+  const SolveReport report = solver.solve_transposed(b, x);
+  std::vector<double> y(300);
+  EXPECT_EQ(report.iterations,
+            IterativeSolver<double>(IterativeMethod::gmres, plan, m).solve_transposed(b, y).iterations);
+  EXPECT_EQ(x, y);
+}
+
 /// Without M, and by functions of one solve.
 TEST(Transposed, OperatorsServeTheFunctions) {
   const SpmvPlan<double> plan = plan_of(convection_diffusion<double>(20, 15, 1, Peclet{20.0, 5.0, 0.0}));
