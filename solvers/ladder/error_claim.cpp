@@ -8,6 +8,7 @@
 #include "solvers/centrality.hpp"
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/ladder/costs.hpp"
+#include "solvers/ladder/outcome.hpp"
 #include "solvers/residual_norm.hpp"
 #include "tessera/array.hpp"
 #include "tessera/direct.hpp"
@@ -304,7 +305,8 @@ class AssessmentRun {
     if (!solved_.is_direct && has_cheap_factors_) factors_ = RefinementFactors<T>::try_make(solved_, is_singular);
     if (is_singular) return {};
     ErrorEstimate estimate = measure();
-    const double good = has_inverse() ? good_error : cleared;
+    // A claim by the method is far above the error where smooth noise meets modes that r has lost.
+    const double good = has_inverse() ? good_error : trusted_error;
     const bool is_good = estimate.is_known() && estimate.relative_error <= good;
     if (gate_ != ErrorGate::repair || is_good) return estimate;
     const CorrectionSolver<T> solve = [this](std::span<const T> r, std::span<T> d, const SolverOptions& options) {

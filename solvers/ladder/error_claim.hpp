@@ -56,7 +56,7 @@ struct ErrorAssessment {
 ///   3. Else by direct factors where a model says at most 20 ms: A d = r, and A d = noise of the size of rounding
 ///   errors;
 ///      by the method with M else, A d = r + noise. Under ErrorGate::repair corrections follow an error above 1e-6 by
-///      factors, above 1e-4 by the method, and the error is measured again.
+///      factors, trusted_error by the method, and the error is measured again.
 /// A rowwise backward error above 1e-4 leaves a claim to factors and bounds alone.
 /// \param report of the solve; reads iterations, norms and target
 /// \param limits of all solves together; the observer is called
