@@ -1,3 +1,5 @@
+/// Sparse products planned once: structure of C and workspaces, then values alone.
+#include "core/one_at_a_time.hpp"
 #include "spgemm/common/backends.hpp"
 #include "tessera/error.hpp"
 
@@ -10,11 +12,17 @@ namespace tessera {
 template <class T>
 struct SpgemmPlan<T>::Impl {
   std::unique_ptr<detail::ProductPlan<T>> plan;
+  detail::OneAtATime turns;
+
+  void multiply_into(const Csr<T>* a, const Csr<T>* b, std::span<T> values) {
+    const auto turn = turns.take("SpgemmPlan");
+    plan->multiply_into(a, b, values);
+  }
 
   [[nodiscard]] Csr<T> multiply(const Csr<T>* a, const Csr<T>* b) {
     const Csr<T>& structure = plan->structure();
     Array<T> values(structure.nnz(), Init::none, plan->device());
-    plan->multiply_into(a, b, values.span());
+    multiply_into(a, b, values.span());
     return structure.with_values(std::move(values));
   }
 };
@@ -86,7 +94,7 @@ void SpgemmPlan<T>::multiply_into(const Csr<T>& a, const Csr<T>& b, std::span<T>
   if (static_cast<offset_t>(values.size()) != nnz) {
     throw DimensionError(fmt::format("the planned product has {} entries, got room for {} values", nnz, values.size()));
   }
-  impl_->plan->multiply_into(&a, &b, values);
+  impl_->multiply_into(&a, &b, values);
 }
 
 template class SpgemmPlan<float>;

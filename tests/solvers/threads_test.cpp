@@ -3,6 +3,7 @@
 #include "tessera/amg.hpp"
 #include "tessera/approximate_inverse.hpp"
 #include "tessera/direct.hpp"
+#include "tessera/enqueued_cg.hpp"
 #include "tessera/incomplete_factors.hpp"
 #include "tessera/iterative_solver.hpp"
 #include "tessera/least_squares.hpp"
@@ -12,6 +13,7 @@
 #include "tessera/polynomial.hpp"
 #include "tessera/reordered_plan.hpp"
 #include "tessera/several_devices.hpp"
+#include "tessera/spgemm.hpp"
 #include "tests/solvers/systems.hpp"
 #include "tests/solvers/thread_calls.hpp"
 #include "tests/support/error_message.hpp"
@@ -213,6 +215,18 @@ TEST_F(Threads, OneSolverIsRightOrRefuses) {
   const SpmvPlan<float> single(matrix_.with_value_type<float>(), {.device = device_});
   MixedPrecisionSolver mixed(IterativeMethod::cg, plan, single);
   run(mixed);
+  EnqueuedCg<double> enqueued(plan);
+  expect_right_or_refused([&] {
+    std::vector<double> x(b.size());
+    SolveOutcome outcome;
+    enqueued.enqueue(b, x, &outcome);
+    return x;
+  });
+  SpgemmPlan<double> squared(shared(), shared(), {.device = device_});
+  expect_right_or_refused([&] {
+    const Csr<double> c = squared.multiply();
+    return std::vector<double>(c.values().begin(), c.values().end());
+  });
   CsrView<double> links = a_;
   links.values = {};
   links.storage = ValueStorage::pattern;
