@@ -39,8 +39,9 @@ enum class NumberType { boolean, int8, uint8, int16, uint16, int32, uint32, int6
   return 8;
 }
 
+/// Whether numbers may count: neither fractions nor truth values.
 [[nodiscard]] constexpr bool is_whole(NumberType type) noexcept {
-  return type != NumberType::float32 && type != NumberType::float64;
+  return type != NumberType::float32 && type != NumberType::float64 && type != NumberType::boolean;
 }
 
 /// An array of numbers that lies in the bytes of a file.

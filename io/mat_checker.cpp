@@ -9,12 +9,16 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace tessera::io {
 
@@ -31,14 +35,15 @@ constexpr std::size_t tag_bytes = 8;
 /// "MAT-File Format", level 5.)
 class MatChecker {
  public:
-  MatChecker(const FileBytes& file, MemoryBudget& budget) : file_(file), budget_(budget) {
+  MatChecker(const FileBytes& file, bool wants_sparse, MemoryBudget& budget, MemoryFile& target)
+      : file_(file), wants_sparse_(wants_sparse), budget_(budget), target_(target) {
     constexpr std::size_t order_at = 126;
     if (file.bytes.size() < header_bytes) fail(file.bytes.size(), "the header of the MATLAB file is cut off");
     order_ = file.bytes.substr(order_at, 2) == "IM" ? std::endian::little : std::endian::big;
   }
 
-  void copy_to(const MemoryFile& target) const {
-    target.append(file_.bytes.substr(0, header_bytes));
+  [[nodiscard]] MatContent copy() {
+    target_.append(file_.bytes.substr(0, header_bytes));
     std::size_t at = header_bytes;
     while (at < file_.bytes.size()) {
       const std::size_t left = file_.bytes.size() - at;
@@ -48,13 +53,17 @@ class MatChecker {
       }
       const std::string_view element = file_.bytes.substr(at, tag_bytes + size);
       if (word(element, 0) == compressed_type) {
-        const ByteBuffer inflated = inflate_variable(element.substr(tag_bytes), at);
-        append_variable(inflated.view(), at, target);
-      } else {
-        append_variable(element, at, target);
+        constexpr std::size_t heading_bytes = std::size_t{1} << 16;
+        const std::string_view packed = element.substr(tag_bytes);
+        if (is_wanted(inflate_variable(packed, at, heading_bytes).view(), at)) {
+          append_variable(inflate_variable(packed, at, std::numeric_limits<std::size_t>::max()).view(), at);
+        }
+      } else if (is_wanted(element, at)) {
+        append_variable(element, at);
       }
       at += tag_bytes + size;
     }
+    return std::move(content_);
   }
 
  private:
@@ -70,7 +79,8 @@ class MatChecker {
         PackedNumbers(bytes.data() + at, 1, NumberType::uint32, order_).get<std::int64_t>(0));
   }
 
-  [[nodiscard]] ByteBuffer inflate_variable(std::string_view bytes, std::size_t at) const {
+  /// \param most bytes from its beginning
+  [[nodiscard]] ByteBuffer inflate_variable(std::string_view bytes, std::size_t at, std::size_t most) const {
     z_stream stream{};
     if (inflateInit(&stream) != Z_OK) throw OutOfMemory(0, 0, "inflating the file");
     const std::unique_ptr<z_stream, int (*)(z_stream*)> ending(&stream, inflateEnd);
@@ -78,26 +88,58 @@ class MatChecker {
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // zlib does not write to it
     stream.avail_in = static_cast<uInt>(bytes.size());
     int status = Z_OK;
-    while (status == Z_OK) {
-      constexpr std::size_t piece = std::size_t{1} << 18;
+    while (status == Z_OK && text.view().size() < most) {
+      const std::size_t piece = std::min(std::size_t{1} << 18, most - text.view().size());
       text.make_room(piece);
       stream.next_out = reinterpret_cast<Bytef*>(text.end());
       stream.avail_out = static_cast<uInt>(piece);
       status = inflate(&stream, Z_NO_FLUSH);
       text.added(piece - stream.avail_out);
     }
-    if (status != Z_STREAM_END) fail(at, "the compressed variable is damaged");
+    if (status != Z_STREAM_END && text.view().size() < most) fail(at, "the compressed variable is damaged");
     return text;
   }
 
-  void append_variable(std::string_view element, std::size_t at, const MemoryFile& target) const {
+  /// An element of a variable, which may be cut behind it.
+  struct Element {
+    std::int64_t type = 0;
+    bool is_small = false;
+    std::string_view data;
+    std::size_t end = 0;  ///< where the next one begins
+  };
+
+  [[nodiscard]] Element element_at(std::string_view content, std::size_t begin, std::size_t at) const {
+    if (begin > content.size() || content.size() - begin < tag_bytes) fail(at, "the variable is cut off");
+    const std::uint32_t first = word(content, begin);
+    const bool is_small = first >> 16U != 0;
+    const std::size_t size = is_small ? first >> 16U : word(content, begin + 4);
+    const std::size_t data_at = begin + (is_small ? 4 : tag_bytes);
+    if (size > (is_small ? 4 : content.size() - data_at)) fail(at, "an element of the variable is cut off");
+    return {is_small ? first & 0xffffU : first, is_small, content.substr(data_at, size),
+            is_small ? begin + tag_bytes : data_at + (size + 7) / 8 * 8};
+  }
+
+  /// By its class and its name, which is kept. \param variable its beginning is enough
+  [[nodiscard]] bool is_wanted(std::string_view variable, std::size_t at) {
+    if (variable.size() < tag_bytes) fail(at, "the variable is cut off");
+    const std::string_view content = variable.substr(tag_bytes, word(variable, 4));
+    if (word(variable, 0) != matrix_type || content.empty()) return false;
+    const Element flags = element_at(content, 0, at);
+    check_fixed_size(flags, 0, at);
+    const Element name = element_at(content, element_at(content, flags.end, at).end, at);
+    content_.names.emplace_back(name.data);
+    if (!file_.variable.empty()) return name.data == file_.variable.substr(0, file_.variable.find('.'));
+    const std::int64_t c = word(flags.data, 0) & 0xffU;
+    return c == MAT_C_STRUCT || (wants_sparse_ ? c == MAT_C_SPARSE : is_dense_class(c));
+  }
+
+  void append_variable(std::string_view element, std::size_t at) {
     if (element.size() < tag_bytes || word(element, 4) > element.size() - tag_bytes) {
       fail(at, "the variable is cut off");
     }
-    if (word(element, 0) != matrix_type) return;
     const std::string_view whole = element.substr(0, tag_bytes + word(element, 4));
     check_matrix(whole.substr(tag_bytes), at, 0);
-    target.append(whole);
+    target_.append(whole);
   }
 
   /// What the elements of a variable say of it.
@@ -116,39 +158,31 @@ class MatChecker {
   };
 
   /// \param at of the variable in the file, for messages
-  void check_matrix(std::string_view content, std::size_t at, int depth) const {
+  void check_matrix(std::string_view content, std::size_t at, int depth) {
     constexpr int deepest = 16;
     if (depth > deepest) fail(at, "the variable is a structure of structures beyond 16 levels");
     Claims claims;
     std::size_t number = 0;  // flags, dimensions, name, then what the class has
     for (std::size_t begin = 0; begin < content.size(); ++number) {
-      if (content.size() - begin < tag_bytes) fail(at, "the variable is cut off");
-      const std::uint32_t first = word(content, begin);
-      const bool is_small = first >> 16U != 0;
-      const std::size_t size = is_small ? first >> 16U : word(content, begin + 4);
-      const std::size_t data_at = begin + (is_small ? 4 : tag_bytes);
-      if (size > (is_small ? 4 : content.size() - data_at)) fail(at, "an element of the variable is cut off");
-      const std::string_view data = content.substr(data_at, size);
-      const std::int64_t type = is_small ? first & 0xffffU : first;
-      if (type == matrix_type) check_matrix(data, at, depth + 1);
-      check_fixed_size(number, type, is_small, size, at, claims);
-      take_claim(number, type, data, at, claims);
-      begin = is_small ? begin + tag_bytes : data_at + (size + 7) / 8 * 8;
+      const Element element = element_at(content, begin, at);
+      if (element.type == matrix_type) check_matrix(element.data, at, depth + 1);
+      check_fixed_size(element, number, at);
+      if (number == 3) claims.has_small_fourth = element.is_small && element.data.size() == 4;
+      take_claim(number, element.type, element.data, at, claims);
+      begin = element.end;
     }
     if (number > 0) check_claims(claims, at);
   }
 
   /// matio takes flags, and the length of the names of a structure, from where they stand in files of MATLAB, whatever
   /// size their tags have.
-  void check_fixed_size(std::size_t number, std::int64_t type, bool is_small, std::size_t size, std::size_t at,
-                        Claims& claims) const {
-    if (number == 0 && (type != MAT_T_UINT32 || is_small || size != 8)) {
-      fail(at, fmt::format("expected 8 bytes of flags of the variable, found {} of type {}", size, type));
-    }
-    if (number == 3) claims.has_small_fourth = is_small && size == 4;
+  void check_fixed_size(const Element& element, std::size_t number, std::size_t at) const {
+    if (number > 0 || (element.type == MAT_T_UINT32 && !element.is_small && element.data.size() == 8)) return;
+    fail(at, fmt::format("expected 8 bytes of flags of the variable, found {} of type {}", element.data.size(),
+                         element.type));
   }
 
-  void take_claim(std::size_t number, std::int64_t type, std::string_view data, std::size_t at, Claims& claims) const {
+  void take_claim(std::size_t number, std::int64_t type, std::string_view data, std::size_t at, Claims& claims) {
     const auto size = static_cast<std::int64_t>(data.size());
     if (type == matrix_type) ++claims.nested;
     claims.elements = number + 1;
@@ -161,8 +195,11 @@ class MatChecker {
       claims.is_complex = (flags & complex_flag) != 0;
     }
     if (number == 1) claims.values = count_of(data, at);
-    if (number == 3 && is_dense_class(claims.matlab_class))
+    if (number == 3 && is_dense_class(claims.matlab_class)) {
       claims.holds_values = holds(type, claims.values, data.size());
+      // Doubles that are whole are stored as short integers.
+      if (claims.holds_values) content_.bytes += data.size() / bytes_per_number(type) * sizeof(double);
+    }
     if (number == 3 && claims.matlab_class == MAT_C_CHAR) claims.holds_values = claims.values <= size;
     if (number == 3 && claims.matlab_class == MAT_C_STRUCT && size >= 4) claims.name_bytes = word(data, 0);
     if (number == 4 && claims.matlab_class == MAT_C_STRUCT && claims.name_bytes > 0) {
@@ -174,8 +211,7 @@ class MatChecker {
   /// Row indices, column offsets and values follow the name. matio reads the first two as integers of 32 bits whatever
   /// their type says; with another one it loses its place in the file. MATLAB writes one byte per value of a logical
   /// matrix and calls the type double, which matio knows.
-  void check_sparse_array(std::size_t number, std::int64_t type, std::size_t bytes, std::size_t at,
-                          Claims& claims) const {
+  void check_sparse_array(std::size_t number, std::int64_t type, std::size_t bytes, std::size_t at, Claims& claims) {
     const auto expect = [&](bool fits, const char* what) {
       if (fits) return;
       fail(at, fmt::format("expected {} of the sparse matrix, found {} bytes of type {}", what, bytes, type));
@@ -184,8 +220,10 @@ class MatChecker {
     if (number == 3) {
       expect(are_words, "32-bit row indices");
       claims.row_indices = bytes / 4;
+      content_.bytes += claims.row_indices * (sizeof(std::uint32_t) + sizeof(double));
     } else if (number == 4) {
       expect(are_words, "32-bit column offsets");
+      content_.bytes += bytes;
     } else if (claims.is_logical && type == MAT_T_DOUBLE) {
       expect(bytes <= claims.row_indices, "a byte per logical value");
     } else {
@@ -247,14 +285,17 @@ class MatChecker {
   }
 
   const FileBytes& file_;
+  bool wants_sparse_;
   MemoryBudget& budget_;
+  MemoryFile& target_;
+  MatContent content_;
   std::endian order_ = std::endian::little;
 };
 
 }  // namespace
 
-void copy_checked_mat(const FileBytes& file, MemoryBudget& budget, const MemoryFile& target) {
-  MatChecker(file, budget).copy_to(target);
+MatContent copy_checked_mat(const FileBytes& file, bool wants_sparse, MemoryBudget& budget, MemoryFile& target) {
+  return MatChecker(file, wants_sparse, budget, target).copy();
 }
 
 }  // namespace tessera::io

@@ -6,10 +6,23 @@
 #include "io/matrix_readers.hpp"
 #include "io/memory_file.hpp"
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace tessera::io {
 
-/// Copies the variables of a file of versions 5 to 7.2, inflated, each element within the one that holds it and with as
-/// many values as its dimensions say. \throws ParseError for what is not; OutOfMemory
-void copy_checked_mat(const FileBytes& file, MemoryBudget& budget, const MemoryFile& target);
+/// Of a file and its copy.
+struct MatContent {
+  std::vector<std::string> names;  ///< of all variables
+  std::uint64_t bytes = 0;         ///< at most in memory, once matio has read what was copied
+};
+
+/// Copies the variable that the file's name tells, or else all that may be wanted, of versions 5 to 7.2: inflated, each
+/// element within the one that holds it and with as many values as its dimensions say.
+/// \param wants_sparse of the variables without a name sparse ones are wanted, or else dense ones; structures always
+/// \throws ParseError for what is not; OutOfMemory
+[[nodiscard]] MatContent copy_checked_mat(const FileBytes& file, bool wants_sparse, MemoryBudget& budget,
+                                          MemoryFile& target);
 
 }  // namespace tessera::io

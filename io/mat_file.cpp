@@ -73,12 +73,16 @@ using Variable = std::unique_ptr<matvar_t, FreeVariable>;
 class MatReader {
  public:
   /// \param wants_sparse which kind is looked for where no variable is named
-  MatReader(const FileBytes& file, bool wants_sparse, MemoryBudget& budget) : name_(file.name), content_(file.name) {
-    copy_checked_mat(file, budget, content_);
-    mat_.reset(matio().open(content_.path().c_str(), MAT_ACC_RDONLY));
+  MatReader(const FileBytes& file, bool wants_sparse, MemoryBudget& budget) : name_(file.name), budget_(budget) {
+    MemoryFile content(file.name, budget);
+    const MatContent copied = copy_checked_mat(file, wants_sparse, budget, content);
+    all_ = copied.names;
+    mat_.reset(matio().open(content.path().c_str(), MAT_ACC_RDONLY));
     if (mat_ == nullptr) throw ParseError::at_byte(name_, 0, "the header of the MATLAB file is damaged");
     const std::string wanted = file.variable.empty() ? choose(wants_sparse) : file.variable;
     const std::size_t dot = wanted.find('.');
+    budget_.reserve(copied.bytes, "a variable of the file");
+    held_ = copied.bytes;
     root_.reset(matio().read(mat_.get(), wanted.substr(0, dot).c_str()));
     if (root_ == nullptr) refuse_name(wanted);
     found_ = root_.get();
@@ -87,7 +91,11 @@ class MatReader {
       if (found_ == nullptr) refuse_name(wanted);
     }
     check_variable(wanted);
+    mat_.reset();
   }
+  MatReader(const MatReader&) = delete;
+  MatReader& operator=(const MatReader&) = delete;
+  ~MatReader() { budget_.release(held_); }
 
   [[nodiscard]] bool is_sparse() const { return found_->class_type == MAT_C_SPARSE; }
   [[nodiscard]] std::int64_t rows() const { return static_cast<std::int64_t>(found_->dims[0]); }
@@ -120,7 +128,6 @@ class MatReader {
       } else if (is_wanted(*next, wants_sparse)) {
         fitting.push_back(name);
       }
-      all_.push_back(name);
     }
     matio().rewind(mat_.get());
     if (fitting.size() == 1) return fitting.front();
@@ -131,10 +138,7 @@ class MatReader {
                                     fitting.empty() ? "" : "; name one as in A.mat:" + fitting.front()));
   }
 
-  [[noreturn]] void refuse_name(const std::string& wanted) {
-    matio().rewind(mat_.get());
-    all_.clear();
-    while (const Variable next{matio().next(mat_.get())}) all_.emplace_back(next->name == nullptr ? "" : next->name);
+  [[noreturn]] void refuse_name(const std::string& wanted) const {
     throw InvalidMatrix(fmt::format("{}: expected the variable {}, found {}", name_, wanted, fmt::join(all_, ", ")));
   }
 
@@ -164,11 +168,12 @@ class MatReader {
   }
 
   const std::string& name_;
-  MemoryFile content_;
+  MemoryBudget& budget_;
+  std::uint64_t held_ = 0;  ///< by the variable in memory
   std::unique_ptr<mat_t, CloseMat> mat_;
   Variable root_;
-  matvar_t* found_ = nullptr;  ///< the variable, or the field of it
-  std::vector<std::string> all_;
+  matvar_t* found_ = nullptr;     ///< the variable, or the field of it
+  std::vector<std::string> all_;  ///< names
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 /// A file in memory, for libraries that read files alone.
 #pragma once
 
+#include "core/memory_budget.hpp"
 #include "tessera/error.hpp"
 
 #include <fmt/format.h>
@@ -19,15 +20,22 @@ namespace tessera::io {
 /// A file of the system without a place on the disk: ours may come inflated or from a pipe.
 class MemoryFile {
  public:
-  /// \param name for messages, kept \throws IoError
-  explicit MemoryFile(const std::string& name) : name_(name), descriptor_(::memfd_create("tessera", MFD_CLOEXEC)) {
+  /// \param name for messages, kept \param budget counts its content, kept \throws IoError
+  MemoryFile(const std::string& name, detail::MemoryBudget& budget)
+      : name_(name), budget_(budget), descriptor_(::memfd_create("tessera", MFD_CLOEXEC)) {
     if (descriptor_ < 0) fail();
   }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile() { ::close(descriptor_); }
+  ~MemoryFile() {
+    ::close(descriptor_);
+    budget_.release(size_);
+  }
 
-  void append(std::string_view bytes) const {
+  /// \throws IoError; OutOfMemory
+  void append(std::string_view bytes) {
+    budget_.reserve(bytes.size(), "a copy of the file");
+    size_ += bytes.size();
     while (!bytes.empty()) {
       const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
       if (written > 0) {
@@ -45,6 +53,8 @@ class MemoryFile {
   }
 
   const std::string& name_;
+  detail::MemoryBudget& budget_;
+  std::size_t size_ = 0;
   int descriptor_;
 };
 

@@ -27,7 +27,8 @@ constexpr std::string_view magic = "\x93NUMPY"sv;
 
 /// An array of a file; its numbers stay where they are.
 struct NpyArray {
-  std::string word;  ///< the content of an array of text without dimension
+  bool is_text = false;
+  std::string word;  ///< the content of an array of text, which has one element
   PackedNumbers numbers;
   std::vector<std::int64_t> shape;
   bool by_columns = false;  ///< the first index runs fastest
@@ -48,6 +49,7 @@ class NpyParser {
     array.shape = shape();
     const std::int64_t count = element_count(array.shape);
     if (type.size() > 2 && (type[1] == 'S' || type[1] == 'U')) {
+      array.is_text = true;
       array.word = read_word(type, count);
       return array;
     }
@@ -119,12 +121,15 @@ class NpyParser {
     }
   }
 
+  /// As in NumPy, products of the sizes must fit beside a size of zero, too.
   [[nodiscard]] std::int64_t element_count(const std::vector<std::int64_t>& shape) const {
     std::int64_t count = 1;
     for (const std::int64_t size : shape) {
-      if (__builtin_mul_overflow(count, size, &count)) fail(begin_, "the sizes of the shape overflow");
+      if (__builtin_mul_overflow(count, std::max<std::int64_t>(size, 1), &count)) {
+        fail(begin_, "the sizes of the shape overflow");
+      }
     }
-    return count;
+    return std::find(shape.begin(), shape.end(), 0) == shape.end() ? count : 0;
   }
 
   /// Of "<f8": the byte order, the kind and the bytes.
@@ -173,7 +178,7 @@ class NpyParser {
 
 /// A vector, or a matrix.
 [[nodiscard]] DenseArray as_dense(const NpyArray& array, const std::string& name) {
-  if (array.numbers.empty() && !array.word.empty()) throw ParseError::at_byte(name, 0, "expected numbers, found text");
+  if (array.is_text) throw ParseError::at_byte(name, 0, "expected numbers, found text");
   switch (array.shape.size()) {
     case 1:
       return {array.numbers, array.shape[0], 1, true};
@@ -206,15 +211,24 @@ class SparseArchive {
                                     file_.name, array, zip_.names()));
   }
 
-  /// \throws InvalidMatrix for another number of dimensions, or numbers that are not whole where they must be
-  [[nodiscard]] PackedNumbers numbers(const std::string& array, std::size_t dimensions, bool whole) {
-    const NpyArray found = get(array);
-    if (found.shape.size() == dimensions && found.word.empty() && (!whole || is_whole(found.numbers.type()))) {
-      return found.numbers;
-    }
-    throw InvalidMatrix(fmt::format("{}: expected {} of {} dimension{}{}, found {}", file_.name, array, dimensions,
-                                    dimensions == 1 ? "" : "s", whole ? ", whole numbers" : "", found.shape.size()));
+  /// \throws InvalidMatrix for text, another number of dimensions, or numbers that are not whole where they must be
+  void check(const NpyArray& found, const std::string& array, std::size_t dimensions, bool whole) const {
+    const bool fits = !found.is_text && (!whole || is_whole(found.numbers.type()));
+    if (fits && found.shape.size() == dimensions) return;
+    throw InvalidMatrix(fmt::format("{}: expected {} of {} dimension{}, {}numbers, found {}{}", file_.name, array,
+                                    dimensions, dimensions == 1 ? "" : "s", whole ? "whole " : "", found.shape.size(),
+                                    fits            ? ""
+                                    : found.is_text ? ", text"
+                                                    : ", others"));
   }
+
+  [[nodiscard]] NpyArray array(const std::string& name, std::size_t dimensions, bool whole) {
+    NpyArray found = get(name);
+    check(found, name, dimensions, whole);
+    return found;
+  }
+
+  [[nodiscard]] PackedNumbers numbers(const std::string& name, bool whole) { return array(name, 1, whole).numbers; }
 
  private:
   const FileBytes& file_;
@@ -224,7 +238,7 @@ class SparseArchive {
 };
 
 [[nodiscard]] MatrixMarketHeader sizes_of(SparseArchive& archive, const std::string& name) {
-  const PackedNumbers shape = archive.numbers("shape", 1, true);
+  const PackedNumbers shape = archive.numbers("shape", true);
   MatrixMarketHeader header;
   if (shape.size() == 2) {
     header.rows = shape.get<std::int64_t>(0);
@@ -239,18 +253,18 @@ class SparseArchive {
 template <class T>
 [[nodiscard]] FileEntries<T> compressed(SparseArchive& archive, const std::string& format, MatrixMarketHeader header,
                                         const std::string& name, MemoryBudget& budget) {
-  CompressedArrays arrays{archive.numbers("indptr", 1, true), archive.numbers("indices", 1, true), {}};
+  CompressedArrays arrays{archive.numbers("indptr", true), archive.numbers("indices", true), {}};
   arrays.by_columns = format == "csc";
   if (format == "bsr") {
-    const NpyArray data = archive.get("data");
-    if (data.shape.size() != 3 || data.shape[1] < 1 || data.shape[2] < 1 || data.by_columns) {
-      throw InvalidMatrix(fmt::format("{}: expected data of 3 dimensions, by rows, in the format bsr", name));
+    const NpyArray data = archive.array("data", 3, false);
+    if (data.shape[1] < 1 || data.shape[2] < 1 || data.by_columns) {
+      throw InvalidMatrix(fmt::format("{}: expected data of blocks, by rows, in the format bsr", name));
     }
     arrays.values = data.numbers;
     arrays.block_rows = data.shape[1];
     arrays.block_cols = data.shape[2];
   } else {
-    arrays.values = archive.numbers("data", 1, false);
+    arrays.values = archive.numbers("data", false);
   }
   return expand<T>(header, arrays, name, budget);
 }
@@ -258,12 +272,16 @@ template <class T>
 template <class T>
 [[nodiscard]] FileEntries<T> coordinates(SparseArchive& archive, MatrixMarketHeader header, const std::string& name,
                                          MemoryBudget& budget) {
-  const PackedNumbers values = archive.numbers("data", 1, false);
+  const PackedNumbers values = archive.numbers("data", false);
   header.entries = values.size();
   const auto both = archive.find("coords");  // of arrays of SciPy in the future, a row per dimension
-  const bool joined = both && both->shape == std::vector<std::int64_t>{2, values.size()} && !both->by_columns;
-  const PackedNumbers rows = joined ? both->numbers : archive.numbers("row", 1, true);
-  const PackedNumbers columns = joined ? both->numbers : archive.numbers("col", 1, true);
+  const bool joined = both.has_value();
+  if (joined) archive.check(*both, "coords", 2, true);
+  if (joined && (both->shape != std::vector<std::int64_t>{2, values.size()} || both->by_columns)) {
+    throw InvalidMatrix(fmt::format("{}: expected coords of 2 x {}, by rows, in the format coo", name, values.size()));
+  }
+  const PackedNumbers rows = joined ? both->numbers : archive.numbers("row", true);
+  const PackedNumbers columns = joined ? both->numbers : archive.numbers("col", true);
   const std::int64_t first_column = joined ? values.size() : 0;
   if (!joined && (rows.size() != values.size() || columns.size() != values.size())) {
     throw InvalidMatrix(fmt::format("{}: {} rows, {} columns and {} values of entries", name, rows.size(),
@@ -283,9 +301,9 @@ template <class T>
 template <class T>
 [[nodiscard]] FileEntries<T> diagonals(SparseArchive& archive, MatrixMarketHeader header, const std::string& name,
                                        MemoryBudget& budget) {
-  const PackedNumbers offsets = archive.numbers("offsets", 1, true);
-  const NpyArray data = archive.get("data");
-  if (data.shape.size() != 2 || data.shape[0] != offsets.size() || data.by_columns) {
+  const PackedNumbers offsets = archive.numbers("offsets", true);
+  const NpyArray data = archive.array("data", 2, false);
+  if (data.shape[0] != offsets.size() || data.by_columns) {
     throw InvalidMatrix(
         fmt::format("{}: expected data of {} diagonals, by rows, in the format dia", name, offsets.size()));
   }

@@ -47,15 +47,12 @@ struct PetscMatrix {
   PackedNumbers values;
 };
 
-/// A double for each number, or a float where they end the file: its header does not tell.
-[[nodiscard]] PackedNumbers take_values(ByteReader& reader, std::int64_t count) {
-  const bool single = count > 0 && reader.left() / sizeof(float) == static_cast<std::uint64_t>(count) &&
-                      reader.left() % sizeof(float) == 0;
-  return reader.numbers(count, single ? NumberType::float32 : NumberType::float64, "values");
+[[nodiscard]] PackedNumbers take_values(ByteReader& reader, std::int64_t count, NumberType type) {
+  return reader.numbers(count, type, "values; of 4 bytes only where another object follows");
 }
 
 /// Behind its class.
-[[nodiscard]] PetscMatrix take_matrix(ByteReader& reader, NumberType index) {
+[[nodiscard]] PetscMatrix take_matrix(ByteReader& reader, NumberType index, NumberType value) {
   PetscMatrix a;
   a.rows = reader.size(index, "rows", io::max_size);
   a.cols = reader.size(index, "columns", io::max_size);
@@ -77,7 +74,7 @@ struct PetscMatrix {
     if (sum != nonzeros) reader.fail_at(at, fmt::format("{} nonzeros, but the rows have {}", nonzeros, sum));
     a.columns = reader.numbers(nonzeros, index, "columns");
   }
-  a.values = take_values(reader, a.is_dense ? a.rows * a.cols : nonzeros);
+  a.values = take_values(reader, a.is_dense ? a.rows * a.cols : nonzeros, value);
   return a;
 }
 
@@ -95,23 +92,44 @@ struct PetscMatrix {
 struct PetscObjects {
   std::optional<PetscMatrix> matrix;
   std::optional<PackedNumbers> vector;
+  bool tells_values = false;  ///< a class stands where values end
 };
 
-[[nodiscard]] PetscObjects find_objects(const FileBytes& file) {
+/// \param value type of all values of the file
+[[nodiscard]] PetscObjects take_objects(const FileBytes& file, NumberType value) {
   ByteReader reader(file.bytes, file.name, std::endian::big);
   const NumberType index = index_type(file.bytes);
   PetscObjects found;
+  bool had_values = false;
   while (const auto object = take_class(reader, index)) {
+    found.tells_values = found.tells_values || had_values;
     if (*object == matrix_class) {
-      const PetscMatrix a = take_matrix(reader, index);
+      const PetscMatrix a = take_matrix(reader, index, value);
+      had_values = !a.values.empty();
       if (!found.matrix) found.matrix = a;
     } else {
       const std::int64_t size = reader.size(index, "elements", std::numeric_limits<std::int64_t>::max());
-      const PackedNumbers values = take_values(reader, size);
+      const PackedNumbers values = take_values(reader, size, value);
+      had_values = !values.empty();
       if (!found.vector) found.vector = values;
     }
   }
   return found;
+}
+
+/// No header tells the precision: values are doubles, or floats where a class behind some of them says so. What is left
+/// of the file does not: doubles that lost their second half are as long.
+[[nodiscard]] PetscObjects find_objects(const FileBytes& file) {
+  try {
+    return take_objects(file, NumberType::float64);
+  } catch (const ParseError&) {
+    try {
+      PetscObjects floats = take_objects(file, NumberType::float32);
+      if (floats.tells_values) return floats;
+    } catch (const ParseError&) {  // the refusal as doubles says more
+    }
+    throw;
+  }
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 #include "tests/io/format_bytes.hpp"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <cstdint>
 #include <string>
@@ -104,14 +105,19 @@ struct MatVariable {
   }
 };
 
-/// A MATLAB 5 file of uncompressed variables.
-[[nodiscard]] std::string mat(const std::vector<MatVariable>& variables) {
+/// A MATLAB 5 file of variables as they are stored.
+[[nodiscard]] std::string mat_file(std::string_view variables) {
   std::string file = "MATLAB 5.0 MAT-file, written by a test";
   file.resize(116, ' ');
   file.resize(124, '\0');
   file += raw<std::uint16_t>({0x0100, 0x4d49});
-  for (const MatVariable& each : variables) file += each.bytes();
-  return file;
+  return file.append(variables);
+}
+
+[[nodiscard]] std::string mat(const std::vector<MatVariable>& variables) {
+  std::string bytes;
+  for (const MatVariable& each : variables) bytes += each.bytes();
+  return mat_file(bytes);
 }
 
 TEST(MatlabFiles, SparseVariables) {
@@ -133,8 +139,10 @@ TEST(MatlabFiles, SparseVariables) {
   for (const auto& [matlab_class, what] : {std::pair{'\6', "values"}, {'\1', "cells"}, {'\2', "structures"}}) {
     std::string claims = file;
     claims[144] = matlab_class;
-    EXPECT_EQ(refusal(claims),
-              std::string("A: byte 128: the dimensions of the variable ask for 6 ") + what + ", which are not there");
+    write_text(path, claims);
+    EXPECT_EQ(
+        refusal_of([&] { return read_matrix<double>(path + ":A"); }),
+        path + std::string(": byte 128: the dimensions of the variable ask for 6 ") + what + ", which are not there");
   }
 }
 
@@ -205,6 +213,50 @@ TEST(MatlabFiles, SparseArraysAsMatioReadsThem) {
   std::string without_values = file.substr(0, values_at);
   without_values[132] = static_cast<char>(values_at - 136);
   EXPECT_EQ(refusal(without_values), lacks);
+}
+
+[[nodiscard]] std::string compressed_variable(const std::string& variable) {
+  std::string packed(compressBound(variable.size()), '\0');
+  uLongf size = packed.size();
+  EXPECT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(variable.data()),
+                     variable.size()),
+            Z_OK);
+  return raw<std::int32_t>({15, static_cast<std::int32_t>(size)}) + packed.substr(0, size);
+}
+
+/// Variables nobody wants stay compressed; the copy that matio reads counts.
+TEST(MatlabFiles, MemoryOfVariables) {
+  if (!reads("matlab")) GTEST_SKIP() << "built without matio";
+  constexpr std::int32_t count = 1 << 20;
+  constexpr std::uint32_t float64_class = 6;
+  const auto zeros = [&](const std::string& name) {
+    return mat_element(MatVariable::matrix,
+                       mat_element(MatVariable::uint32, raw<std::uint32_t>({float64_class, 0})) +
+                           mat_element(MatVariable::int32, raw<std::int32_t>({count, 1})) +
+                           mat_element(MatVariable::int8, name) +
+                           mat_element(MatVariable::float64, std::string(sizeof(double) * count, '\0')));
+  };
+  std::string variables;
+  for (const char* name : {"p", "q", "r"}) variables += compressed_variable(zeros(name));
+  variables += compressed_variable(MatVariable{}.bytes());
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("A.mat").string();
+  write_text(path, mat_file(variables));
+  ReadOptions options;
+  options.memory_limit_bytes = 4 << 20;
+  EXPECT_EQ(entries_of(read_matrix<double>(path, options)), small);
+  EXPECT_EQ(entries_of(read_matrix<double>(path + ":A", options)), small);
+  EXPECT_EQ(refusal_of([&] { return read_matrix<double>(path + ":B", options); }),
+            path + ": expected the variable B, found p, q, r, A");
+  EXPECT_THROW(static_cast<void>(read_vector<double>(path + ":q", options)), OutOfMemory);
+  options.memory_limit_bytes = 12 << 20;  // one copy, but not two
+  EXPECT_THROW(static_cast<void>(read_vector<double>(path + ":q", options)), OutOfMemory);
+  options.memory_limit_bytes = 40 << 20;
+  EXPECT_EQ(read_vector<double>(path + ":q", options).size(), std::size_t{count});
+  EXPECT_NE(refusal_of([&] { return read_vector<double>(path, options); }).find("found p, q, r; name one"),
+            std::string::npos);
+  options.memory_limit_bytes = 20 << 20;  // all three may be meant
+  EXPECT_THROW(static_cast<void>(read_vector<double>(path, options)), OutOfMemory);
 }
 
 TEST(CompressedFiles, BlocksOfBgzipInParallel) {

@@ -69,6 +69,12 @@ TEST(NumpyFiles, Refusals) {
   EXPECT_EQ(refusal(npy("<f8", "(1000000000, 1000)", "")),
             "A: byte 128: expected 1000000000000 numbers of 8 bytes (elements), found 0 bytes to the end of the file");
   EXPECT_EQ(refusal(npy("<f8", "(-1,)", "")), "A: byte 10: expected sizes in the shape, found \"-1,\"");
+  for (const char* text : {"<U0", "|S1"}) {
+    const std::string word = npy(text, "()", "\0"sv);
+    EXPECT_EQ(refusal(word), "A: byte 0: expected numbers, found text");
+    EXPECT_EQ(refusal_of([&] { return parse_vector<double>(word, "b"); }), "b: byte 0: expected numbers, found text");
+  }
+  EXPECT_EQ(refusal(npy("<f8", "(0, 4294967296, 4294967296)", "")), "A: byte 10: the sizes of the shape overflow");
   EXPECT_EQ(refusal("\x93NUMPY\x09"s + std::string(10, '\0')), "A: byte 6: format version 9 is not known");
 }
 
@@ -99,7 +105,9 @@ TEST(NumpyFiles, Refusals) {
          raw<std::uint16_t>({0});
 }
 
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> csr_members() {
+using Members = std::vector<std::pair<std::string, std::string>>;
+
+[[nodiscard]] Members csr_members() {
   return {{"format.npy", npy("|S3", "()", "csr")},
           {"shape.npy", npy("<i8", "(2,)", raw<std::int64_t>({2, 3}))},
           {"indptr.npy", npy("<i4", "(3,)", raw<std::int32_t>({0, 2, 3}))},
@@ -160,6 +168,96 @@ TEST(NumpyFiles, SparseRefusals) {
             "indptr.npy, indices.npy");
   EXPECT_EQ(refusal(zip({{"format.npy", npy("|S3", "()", "lil")}, csr_members()[1]})),
             "A: expected the format csr, csc, bsr, coo or dia, found \"lil\"");
+}
+
+/// A matrix of every format; arrays of other kinds in the place of any are refused, or make a valid matrix.
+TEST(NumpyFiles, ArraysOfOtherKinds) {
+  if (!reads("scipy-npz")) GTEST_SKIP() << "built without minizip";
+  const std::string format = "format.npy";
+  const auto shape = csr_members()[1];
+  const auto ints = [](std::initializer_list<std::int32_t> numbers) {
+    return npy("<i4", "(" + std::to_string(numbers.size()) + ",)", raw<std::int32_t>(numbers));
+  };
+  const std::string values = npy("<f8", "(3,)", raw<double>({2, -1, 0.5}));
+  const std::vector<Members> files{csr_members(),
+                                   {{format, npy("|S3", "()", "csc")},
+                                    shape,
+                                    {"indptr.npy", ints({0, 1, 1, 3})},
+                                    {"indices.npy", ints({0, 0, 1})},
+                                    {"data.npy", values}},
+                                   {{format, npy("|S3", "()", "coo")},
+                                    shape,
+                                    {"row.npy", ints({0, 0, 1})},
+                                    {"col.npy", ints({0, 2, 2})},
+                                    {"data.npy", values}},
+                                   {{format, npy("|S3", "()", "coo")},
+                                    shape,
+                                    {"coords.npy", npy("<i8", "(2, 3)", raw<std::int64_t>({0, 0, 1, 0, 2, 2}))},
+                                    {"data.npy", values}},
+                                   {{format, npy("|S3", "()", "dia")},
+                                    shape,
+                                    {"offsets.npy", ints({0, 2, 1})},
+                                    {"data.npy", npy("<f8", "(3, 3)", raw<double>({2, 0, 0, 0, 0, -1, 0, 0, 0.5}))}},
+                                   {{format, npy("|S3", "()", "bsr")},
+                                    shape,
+                                    {"indptr.npy", ints({0, 2, 3})},
+                                    {"indices.npy", ints({0, 2, 2})},
+                                    {"data.npy", npy("<f8", "(3, 1, 1)", raw<double>({2, -1, 0.5}))}}};
+  const std::string most = "9223372036854775807";
+  const std::vector<std::string> others{npy("<U0", "()", ""),
+                                        npy("|S3", "()", "xyz"),
+                                        npy("|S1", "(1, 1, 1)", "\0"sv),
+                                        npy("<f8", "(3,)", raw<double>({0.5, 1e300, -1e300})),
+                                        npy("<f8", "(2, 3)", raw<double>({0, 0.9, 1, 0, 2, 2})),
+                                        npy("|b1", "(3,)", "\0\1\1"sv),
+                                        npy("<i8", "()", raw<std::int64_t>({1})),
+                                        npy("<i8", "(2,)", raw<std::int64_t>({INT64_MIN, INT64_MAX})),
+                                        npy("<i8", "(3,)", raw<std::int64_t>({0, INT64_MAX, INT64_MIN})),
+                                        npy("<u8", "(4,)", raw<std::uint64_t>({0, UINT64_MAX, 1, UINT64_MAX})),
+                                        npy("<i4", "(0,)", ""),
+                                        npy("<f8", "(0, 0)", ""),
+                                        npy("<f8", "(0, " + most + ")", ""),
+                                        npy("<f8", "(" + most + ", 0)", ""),
+                                        npy("<f8", "(0, 4294967296, 4294967296)", ""),
+                                        npy("<f8", "(0, 2147483648, 2147483648)", ""),
+                                        npy("<f8", "(0, " + most + ", 1)", "")};
+  for (const Members& whole : files) {
+    const std::string name = whole[0].second.substr(128);
+    EXPECT_EQ(read(zip(whole)), small) << name;
+    for (std::size_t k = 0; k < whole.size(); ++k) {
+      Members changed = whole;
+      changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(k));
+      EXPECT_NE(refusal(zip(changed)), "accepted") << name << " without " << whole[k].first;
+      for (const std::string& other : others) {
+        changed = whole;
+        changed[k].second = other;
+        const std::string place = name + ": " + other.substr(10, 70) + " as " + whole[k].first;
+        const std::string answer = refusal_of([&] { return read(zip(changed)); });
+        const char kind = other[other.find("'descr': '") + 11];
+        const bool is_text = kind == 'U' || kind == 'S';
+        const bool fits = !is_text && (kind != 'f' || whole[k].first == "data.npy");
+        EXPECT_TRUE(fits || answer != "accepted") << place;
+        // Beside an empty matrix, where fewer arrays have to fit.
+        changed[1].second = k == 1 ? other : npy("<i8", "(2,)", raw<std::int64_t>({0, 0}));
+        static_cast<void>(refusal_of([&] { return read(zip(changed)); }));
+      }
+    }
+  }
+}
+
+TEST(NumpyFiles, KindsOfArraysAreNamed) {
+  if (!reads("scipy-npz")) GTEST_SKIP() << "built without minizip";
+  const auto shape = csr_members()[1];
+  EXPECT_EQ(refusal(zip({{"format.npy", npy("|S3", "()", "coo")},
+                         shape,
+                         {"coords.npy", npy("<f8", "(2, 1)", raw<double>({0.9, 1.9}))},
+                         {"data.npy", npy("<f8", "(1,)", raw<double>({1}))}})),
+            "A: expected coords of 2 dimensions, whole numbers, found 2, others");
+  EXPECT_EQ(refusal(zip({{"format.npy", npy("|S3", "()", "dia")},
+                         shape,
+                         {"offsets.npy", npy("<i4", "(1,)", raw<std::int32_t>({0}))},
+                         {"data.npy", npy("|S1", "(1, 1)", "1")}})),
+            "A: expected data of 2 dimensions, numbers, found 2, text");
 }
 
 }  // namespace

@@ -25,9 +25,6 @@ namespace {
 TEST(PetscFiles, MatricesOfEitherIndices) {
   EXPECT_EQ(read(petsc32()), small);
   EXPECT_EQ(read(petsc64()), small);
-  const auto single =
-      Bytes(std::endian::big).add<std::int32_t>({1211216, 2, 3, 3, 2, 1, 0, 2, 2}).add<float>({2.F, -1.F, 0.5F});
-  EXPECT_EQ(read(single.text()), small);
   const auto dense = Bytes(std::endian::big).add<std::int32_t>({1211216, 2, 3, -1}).add<double>({2, 0, -1, 0, 0, 0.5});
   EXPECT_EQ(read(dense.text()), small);
   EXPECT_EQ(read(Bytes(std::endian::big).add<std::int32_t>({1211216, 0, 0, 0}).text()), "0 x 0:");
@@ -43,6 +40,34 @@ TEST(PetscFiles, SeveralObjects) {
   EXPECT_EQ(refusal(vector), "A: byte 0: expected a PETSc matrix, found a vector alone");
   EXPECT_EQ(refusal_of([&] { return parse_vector<double>(petsc32(), "b"); }),
             "b: byte 0: expected a PETSc vector, found none");
+}
+
+[[nodiscard]] std::string single_matrix() {
+  return Bytes(std::endian::big)
+      .add<std::int32_t>({1211216, 2, 3, 3, 2, 1, 0, 2, 2})
+      .add<float>({2.F, -1.F, 0.5F})
+      .text();
+}
+
+/// A class behind values tells their size, the end of the file does not.
+TEST(PetscFiles, SinglePrecision) {
+  const std::string vector = Bytes(std::endian::big).add<std::int32_t>({1211214, 2}).add<float>({7.F, 8.F}).text();
+  for (const std::string& both : {single_matrix() + vector, vector + single_matrix()}) {
+    EXPECT_EQ(read(both), small);
+    EXPECT_EQ(parse_vector<double>(both, "b", {}, 2), (std::vector<double>{7.0, 8.0}));
+  }
+  EXPECT_EQ(
+      refusal(single_matrix()),
+      "A: byte 36: expected 3 numbers of 8 bytes (values; of 4 bytes only where another object follows), found 12 "
+      "bytes to the end of the file");
+  const std::string doubles = Bytes(std::endian::big).add<std::int32_t>({1211214, 2}).add<double>({7.0, 8.0}).text();
+  EXPECT_NE(refusal(petsc32() + vector), "accepted");
+  EXPECT_NE(refusal(single_matrix() + doubles), "accepted");
+  EXPECT_NE(refusal(doubles + single_matrix()), "accepted");
+  // Of objects without values none tells.
+  const std::string empty = Bytes(std::endian::big).add<std::int32_t>({1211214, 0}).text();
+  EXPECT_EQ(read(empty + petsc32()), small);
+  EXPECT_NE(refusal(empty + single_matrix()), "accepted");
 }
 
 TEST(PetscFiles, WhatIsWrittenHasTheirLayout) {
@@ -62,9 +87,9 @@ TEST(PetscFiles, WhatIsWrittenHasTheirLayout) {
 }
 
 TEST(PetscFiles, Refusals) {
-  // Cut in the middle of the values, they are as many in single precision.
-  expect_refused_when_cut(petsc32(), 4, petsc32().size(), petsc32().size() - 12);
-  expect_refused_when_cut(petsc64(), 8, petsc64().size(), petsc64().size() - 12);
+  // Cut in the middle of the values, too, where they are as many in single precision.
+  expect_refused_when_cut(petsc32(), 4);
+  expect_refused_when_cut(petsc64(), 8);
   const auto big = [](std::initializer_list<std::int32_t> words) { return Bytes(std::endian::big).add(words).text(); };
   EXPECT_EQ(refusal(big({1211216, -1, 3, 3})), "A: byte 4: expected rows in 0 ... 2147483647, found -1");
   EXPECT_EQ(
