@@ -18,7 +18,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tessera" DESTINATION "${CMAKE_I
 if(TESSERA_BUILD_APPS)
   file(RELATIVE_PATH library_from_program
     "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
-  set_target_properties(solve PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_program}")
+  tessera_link_by_install_rpath(solve "$ORIGIN/../lib" "$ORIGIN/${library_from_program}")
   install(TARGETS solve RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 

@@ -80,9 +80,18 @@ function(tessera_link_formats target)
   endforeach()
 endfunction()
 
+# Links with the folders that an installation has (ARGN). CMake would end those of a build tree with
+# a colon, and an empty element is the working directory: whoever writes there would have his libraries run.
+function(tessera_link_by_install_rpath target)
+  set_target_properties(${target} PROPERTIES
+    INSTALL_RPATH "${ARGN}" BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+endfunction()
+
 function(tessera_configure_library target)
   tessera_compile_settings(${target})
-  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON VERSION ${PROJECT_VERSION}
+    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  tessera_link_by_install_rpath(${target})
   target_include_directories(${target}
     PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
     PRIVATE "${PROJECT_SOURCE_DIR}")

@@ -67,6 +67,14 @@ int flush_to_disk(int descriptor) {
   return errno;
 }
 
+/// Gives a new file to a group; where that is not allowed, another group may do no more than everybody.
+void keep_to_group(int descriptor, gid_t group) {
+  struct stat made {};
+  if (::fstat(descriptor, &made) != 0 || made.st_gid == group) return;
+  if (::fchown(descriptor, static_cast<uid_t>(-1), group) == 0) return;
+  static_cast<void>(::fchmod(descriptor, made.st_mode & (0707U | (made.st_mode & 07U) << 3U)));
+}
+
 /// A file system that cannot do this keeps the names it keeps.
 void flush_names(const std::filesystem::path& directory) {
   const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -77,7 +85,7 @@ void flush_names(const std::filesystem::path& directory) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::filesystem::path& path) : target_(path) {
+AtomicFile::AtomicFile(const std::filesystem::path& path, const std::optional<FileStamp>& source) : target_(path) {
   // Before links are resolved: /dev/stdout leads to a name that may not exist.
   if (open_standard_stream(path)) return;
   int reason = 0;
@@ -87,7 +95,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : target_(path) {
   const std::filesystem::file_status status = std::filesystem::status(target_, ignored);
   if (std::filesystem::is_directory(status)) fail(EISDIR);
   if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) {
-    open_replacement();
+    open_replacement(source);
   } else {
     attach(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
   }
@@ -105,24 +113,26 @@ bool AtomicFile::open_standard_stream(const std::filesystem::path& path) {
   return false;
 }
 
-void AtomicFile::open_replacement() {
+void AtomicFile::open_replacement(const std::optional<FileStamp>& source) {
   replaces_ = true;
-  constexpr mode_t everyone = 0666;  // less the umask
-  int descriptor = ::open(directory_of(target_).c_str(), O_WRONLY | O_CLOEXEC | O_TMPFILE, everyone);
+  const mode_t mode = source ? source->permissions : 0666U;  // less the umask
+  int descriptor = ::open(directory_of(target_).c_str(), O_WRONLY | O_CLOEXEC | O_TMPFILE, mode);
   if (descriptor >= 0 && ::access(name_of(descriptor).c_str(), F_OK) != 0) {
     ::close(std::exchange(descriptor, -1));
   }
   // Some file systems (NFS, FAT) have no files without a name.
   for (int tries = 0; descriptor < 0 && tries < most_names; ++tries) {
     temporary_ = temporary_name(target_);
-    descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, everyone);
+    descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, mode);
     if (descriptor >= 0) break;
     temporary_.clear();
     if (errno != EEXIST) break;
   }
   const int reason = errno;
   struct stat old {};
-  if (descriptor >= 0 && ::stat(target_.c_str(), &old) == 0) {
+  if (descriptor >= 0 && source) {
+    keep_to_group(descriptor, source->group);
+  } else if (descriptor >= 0 && ::stat(target_.c_str(), &old) == 0) {
     // A replaced file keeps its permissions as far as the process may set them.
     static_cast<void>(::fchmod(descriptor, old.st_mode & 07777U));
   }

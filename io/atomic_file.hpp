@@ -2,7 +2,10 @@
 /// Files that appear under their name only when complete.
 #pragma once
 
+#include "io/input_file.hpp"
+
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 namespace tessera::io {
@@ -14,8 +17,12 @@ namespace tessera::io {
 /// file would detach the stream from it.
 class AtomicFile {
  public:
-  /// \param path compressed when it ends in ".gz" \throws IoError
-  explicit AtomicFile(const std::filesystem::path& path);
+  /// \param path   compressed when it ends in ".gz"
+  /// \param source a file whose content this one repeats unasked: nobody else may read the copy; nothing: a new file
+  /// gets
+  ///               the permissions of all new files, and a replaced one keeps its own
+  /// \throws IoError
+  explicit AtomicFile(const std::filesystem::path& path, const std::optional<FileStamp>& source = std::nullopt);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -27,7 +34,7 @@ class AtomicFile {
  private:
   /// Whether the path is the target of standard output or standard error; then writes through that stream.
   [[nodiscard]] bool open_standard_stream(const std::filesystem::path& path);
-  void open_replacement();
+  void open_replacement(const std::optional<FileStamp>& source);
   /// Takes the descriptor over. A negative one is the failure that errno names.
   void attach(int descriptor);
   /// Gives the file a temporary name, if it has none yet. \returns 0 or errno

@@ -97,6 +97,11 @@ void lay_out_sections(BinaryHeader& header);
 
 [[nodiscard]] BinaryMatrixInfo info_of(const BinaryHeader& header);
 
+/// write_binary() for those alone who may read the text file. \param stamp of the text file
+template <class T>
+void write_cache(const std::filesystem::path& path, const MatrixMarketMatrix<T>& matrix, const BinarySource& source,
+                 const FileStamp& stamp);
+
 /// Reads the rest of a file whose header has been checked. \throws IoError, ParseError, InvalidMatrix, OutOfMemory
 template <class T>
 [[nodiscard]] MatrixMarketMatrix<T> read_binary_sections(const InputFile& file, const BinaryHeader& header,

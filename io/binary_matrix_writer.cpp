@@ -57,14 +57,15 @@ void check_writable(const std::filesystem::path& path, const View& a, const Matr
 }
 
 /// \param sections in the order of section_of()
-void write_file(const std::filesystem::path& path, BinaryHeader header, std::span<const std::string_view> sections) {
+void write_file(const std::filesystem::path& path, BinaryHeader header, std::span<const std::string_view> sections,
+                const std::optional<io::FileStamp>& stamp = std::nullopt) {
   io::lay_out_sections(header);
   for (std::size_t k = 0; k < sections.size(); ++k) {
     io::section_of(header, k).checksum =
         io::checksum(io::checksum_of(header), sections[k].data(), sections[k].size(), Device{});
   }
   header.checksum = io::header_checksum(header);
-  io::AtomicFile file(path);
+  io::AtomicFile file(path, stamp);
   file.write({reinterpret_cast<const char*>(&header), sizeof(header)});
   std::uint64_t written = sizeof(header);
   for (std::size_t k = 0; k < sections.size(); ++k) {
@@ -81,9 +82,10 @@ void write_file(const std::filesystem::path& path, BinaryHeader header, std::spa
 }
 
 template <class T>
-void write_rows(const std::filesystem::path& path, const CsrView<T>& a, const BinaryHeader& header) {
+void write_rows(const std::filesystem::path& path, const CsrView<T>& a, const BinaryHeader& header,
+                const std::optional<io::FileStamp>& stamp = std::nullopt) {
   const std::array<std::string_view, 3> sections{bytes_of(a.row_offsets), bytes_of(a.columns), bytes_of(a.values)};
-  write_file(path, header, sections);
+  write_file(path, header, sections, stamp);
 }
 
 template <class T>
@@ -107,11 +109,9 @@ MatrixMarketHeader general_header(const View& a, offset_t nnz) {
   return text;
 }
 
-}  // namespace
-
 template <class T>
-void write_binary(const std::filesystem::path& path, const MatrixMarketMatrix<T>& matrix,
-                  const std::optional<BinarySource>& source) {
+void write_matrix(const std::filesystem::path& path, const MatrixMarketMatrix<T>& matrix,
+                  const std::optional<BinarySource>& source, const std::optional<io::FileStamp>& stamp) {
   const CsrView<T> a = matrix.matrix.view();
   check_writable(path, a, matrix.header);
   BinaryHeader header = describe<T>(a, a.nnz(), matrix.header);
@@ -125,8 +125,27 @@ void write_binary(const std::filesystem::path& path, const MatrixMarketMatrix<T>
     header.source_inode = source->inode;
     header.source_hash = source->content_hash;
   }
-  write_rows(path, a, header);
+  write_rows(path, a, header, stamp);
 }
+
+}  // namespace
+
+template <class T>
+void write_binary(const std::filesystem::path& path, const MatrixMarketMatrix<T>& matrix,
+                  const std::optional<BinarySource>& source) {
+  write_matrix(path, matrix, source, std::nullopt);
+}
+
+template <class T>
+void io::write_cache(const std::filesystem::path& path, const MatrixMarketMatrix<T>& matrix, const BinarySource& source,
+                     const FileStamp& stamp) {
+  write_matrix<T>(path, matrix, source, stamp);
+}
+
+template void io::write_cache(const std::filesystem::path&, const MatrixMarketMatrix<float>&, const BinarySource&,
+                              const FileStamp&);
+template void io::write_cache(const std::filesystem::path&, const MatrixMarketMatrix<double>&, const BinarySource&,
+                              const FileStamp&);
 
 template <class T>
 void write_binary(const std::filesystem::path& path, const CsrView<T>& matrix) {

@@ -43,6 +43,8 @@ FileStamp InputFile::stamp() const {
   stamp.changed_ns = nanoseconds(status.st_ctim);
   stamp.device = status.st_dev;
   stamp.inode = status.st_ino;
+  stamp.permissions = status.st_mode & 0666U;
+  stamp.group = status.st_gid;
   return stamp;
 }
 

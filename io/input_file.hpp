@@ -26,6 +26,8 @@ struct FileStamp {
   std::int64_t changed_ns = 0;   ///< the same of its metadata
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
+  std::uint32_t permissions = 0;  ///< to read and to write: 0666 at most
+  std::uint32_t group = 0;
 
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };

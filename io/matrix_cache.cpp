@@ -43,7 +43,7 @@ class Source {
     settled_ = std::max(stamp_.modified_ns, stamp_.changed_ns) <= now_ns - settling_ns;
   }
 
-  [[nodiscard]] bool regular() const { return stamp_.regular; }
+  [[nodiscard]] const FileStamp& stamp() const { return stamp_; }
 
   /// Whether a cache was made from the same bytes. Reads them only when the times of the file are not conclusive.
   /// \param function of the cache's format version
@@ -114,6 +114,12 @@ std::optional<MatrixMarketMatrix<T>> look_up(const std::filesystem::path& path, 
     } else if (info.duplicates > 0 && options.duplicates == Duplicates::error) {
       note = "the cache holds merged entries";
     } else {
+      // The source may have become private after the cache was written.
+      const std::uint32_t permissions = file.stamp().permissions;
+      const std::uint32_t common = permissions & source.stamp().permissions;
+      if ((permissions & ~common & 077U) != 0) {
+        std::filesystem::permissions(path, static_cast<std::filesystem::perms>(common), ignored);
+      }
       return io::read_binary_sections<T>(file, header, options);
     }
   } catch (const ParseError& damaged) {
@@ -149,7 +155,7 @@ CachedMatrix<T> read_cached(const std::filesystem::path& source, const CacheOpti
     return result;
   }
   Source text(source, options.read);
-  if (!text.regular()) {
+  if (!text.stamp().regular) {
     result.note = "only regular files are cached";
     result.file = text.parse<T>();
     return result;
@@ -165,7 +171,7 @@ CachedMatrix<T> read_cached(const std::filesystem::path& source, const CacheOpti
     return result;
   }
   try {
-    write_binary(result.cache, result.file, text.identity());
+    io::write_cache<T>(result.cache, result.file, text.identity(), text.stamp());
     result.written = true;
   } catch (const IoError& unwritable) {
     result.note += fmt::format("; {}", unwritable.what());

@@ -201,9 +201,10 @@ void make_vector(MPI_Comm comm, const VectorSource& source, Mat matrix, std::uin
 class RunningEngine final : public Engine {
  public:
   explicit RunningEngine(std::function<int(const std::exception&)> announce) : announce_(std::move(announce)) {
-    // Signals are the command's. Options of PETSc come from PETSC_OPTIONS and its files.
+    // Signals are the command's. Options of PETSc come from PETSC_OPTIONS alone: a .petscrc of the working directory
+    // could name libraries to run (-dll_prepend).
     check(PetscOptionsSetValue(nullptr, "-no_signal_handler", "true"));
-    check(PetscInitializeNoArguments());
+    check(PetscInitialize(&argument_count_, &arguments_, nullptr, nullptr));
     catch_petsc_errors();
     check(PetscDLLibraryRegister_tessera_petsc());
     check(PetscLogDefaultBegin());
@@ -343,6 +344,12 @@ class RunningEngine final : public Engine {
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::function<int(const std::exception&)> announce_;
+  // PETSc keeps the addresses.
+  std::string program_ = "solve";
+  std::string skip_files_ = "-skip_petscrc";
+  std::array<char*, 3> argument_array_{program_.data(), skip_files_.data(), nullptr};
+  char** arguments_ = argument_array_.data();
+  int argument_count_ = 2;
 };
 
 [[nodiscard]] std::unique_ptr<Engine> start(std::function<int(const std::exception&)> announce) {

@@ -192,6 +192,12 @@ TEST_F(EngineTest, PetscOptionsOverrule) {
   EXPECT_EQ(json["result"]["status"], "converged");
 }
 
+TEST_F(EngineTest, OptionsOfTheWorkingDirectoryAreNotTaken) {
+  for (const char* name : {".petscrc", "petscrc"}) file(name, "-ksp_type fgmres\n");
+  const auto json = document(2, "--convdiff 6 -m bicgstab --engine petsc");
+  EXPECT_EQ(json["result"]["method"], "bicgstab");
+}
+
 TEST_F(EngineTest, OneSignalStopsAllAndKeepsWhatThereIs) {
   const auto result =
       run_on(2,

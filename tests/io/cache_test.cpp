@@ -78,6 +78,38 @@ TEST_F(Cache, WrittenOnceThenUsed) {
   EXPECT_TRUE(read().from_cache);
 }
 
+TEST_F(Cache, NobodyElseReadsTheCopyOfAPrivateFile) {
+  using std::filesystem::perms;
+  const mode_t umask = ::umask(022);
+  const auto mode = [](const std::filesystem::path& path) { return std::filesystem::status(path).permissions(); };
+  const perms owner = perms::owner_read | perms::owner_write;
+  const perms everyone = owner | perms::group_read | perms::others_read;
+  std::filesystem::create_directory(dir_.file("caches"));
+  for (const std::filesystem::path& directory : {std::filesystem::path(), dir_.file("caches")}) {
+    SCOPED_TRACE(directory);
+    testing::write_text(source(), head + "2\n2 2 7\n");
+    const CacheOptions options{.read = {}, .directory = directory};
+    const auto cache = cache_path(source(), directory);
+    std::filesystem::permissions(source(), owner);
+    EXPECT_TRUE(read(options).written);
+    EXPECT_EQ(mode(cache), owner);
+    // A public source, a new cache; then the source becomes private.
+    testing::write_text(source(), head + "3\n2 2 7\n");
+    std::filesystem::permissions(source(), everyone);
+    EXPECT_TRUE(read(options).written);
+    EXPECT_EQ(mode(cache), everyone);
+    std::filesystem::permissions(source(), owner);
+    EXPECT_TRUE(read(options).from_cache);
+    EXPECT_EQ(mode(cache), owner);
+    // A public cache of an older state is replaced.
+    testing::write_text(source(), head + "4\n2 2 7\n");
+    std::filesystem::permissions(cache, everyone);
+    EXPECT_TRUE(read(options).written);
+    EXPECT_EQ(mode(cache), owner);
+  }
+  ::umask(umask);
+}
+
 TEST_F(Cache, SourceOfTheSameSizeChanged) {
   testing::write_text(source(), head + "2\n2 2 7\n");
   static_cast<void>(read());
