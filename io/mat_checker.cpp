@@ -126,9 +126,10 @@ class MatChecker {
     if (word(variable, 0) != matrix_type || content.empty()) return false;
     const Element flags = element_at(content, 0, at);
     check_fixed_size(flags, 0, at);
-    const Element name = element_at(content, element_at(content, flags.end, at).end, at);
-    content_.names.emplace_back(name.data);
-    if (!file_.variable.empty()) return name.data == file_.variable.substr(0, file_.variable.find('.'));
+    const std::string_view padded = element_at(content, element_at(content, flags.end, at).end, at).data;
+    const std::string_view name = padded.substr(0, padded.find('\0'));
+    content_.names.emplace_back(name);
+    if (!file_.variable.empty()) return name == file_.variable.substr(0, file_.variable.find('.'));
     const std::int64_t c = word(flags.data, 0) & 0xffU;
     return c == MAT_C_STRUCT || (wants_sparse_ ? c == MAT_C_SPARSE : is_dense_class(c));
   }

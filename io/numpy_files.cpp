@@ -219,7 +219,7 @@ class SparseArchive {
                                     dimensions, dimensions == 1 ? "" : "s", whole ? "whole " : "", found.shape.size(),
                                     fits            ? ""
                                     : found.is_text ? ", text"
-                                                    : ", others"));
+                                                    : ", not whole"));
   }
 
   [[nodiscard]] NpyArray array(const std::string& name, std::size_t dimensions, bool whole) {

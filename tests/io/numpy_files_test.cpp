@@ -252,7 +252,7 @@ TEST(NumpyFiles, KindsOfArraysAreNamed) {
                          shape,
                          {"coords.npy", npy("<f8", "(2, 1)", raw<double>({0.9, 1.9}))},
                          {"data.npy", npy("<f8", "(1,)", raw<double>({1}))}})),
-            "A: expected coords of 2 dimensions, whole numbers, found 2, others");
+            "A: expected coords of 2 dimensions, whole numbers, found 2, not whole");
   EXPECT_EQ(refusal(zip({{"format.npy", npy("|S3", "()", "dia")},
                          shape,
                          {"offsets.npy", npy("<i4", "(1,)", raw<std::int32_t>({0}))},
