@@ -32,7 +32,7 @@ class Cgls {
         n_(problem.cols()),
         r_(m_, Init::none, problem.device()),
         p_(n_, Init::none, problem.device()),
-        scaled_p_(problem.diagonal != nullptr ? n_ : 0, Init::none, problem.device()) {}
+        scaled_p_(0, Init::none, problem.device()) {}
 
   [[nodiscard]] LeastSquaresReport solve() { return solve_.run(*this, loop_); }
 
@@ -48,22 +48,24 @@ class Cgls {
     // w = Aᵀ r
     loop.template product<T>(*problem.transposed, std::as_const(r_).span(), w.span(), std::as_const(p_).span());
     // x = x + α D p,  D s = D (w - λ² x),  γ' = ‖D s‖²
-    loop.apply(n_, detail::CglsUpdateSolution<T>{.diagonal = problem.diagonal,
+    loop.apply(n_, detail::CglsUpdateSolution<T>{.diagonal = solve_.diagonal(),
                                                  .scaled = scaled_p().data(),
                                                  .w = w.data(),
                                                  .x = solve_.x().data(),
                                                  .kept = solve_.kept().data()});
     // β = γ' / γ,  p = D s + β p
     loop.apply(n_, detail::CglsUpdateDirection<T>{
-                       .diagonal = problem.diagonal, .normal = w.data(), .p = p_.data(), .scaled = scaled_p_.data()});
+                       .diagonal = solve_.diagonal(), .normal = w.data(), .p = p_.data(), .scaled = scaled_p_.data()});
   }
 
   /// p = D s,  γ = ‖D s‖²
   void start() {
     const Device device = solve_.problem().device();
+    solve_.provide_scaled(scaled_p_);
     fused::copy<T>(device, solve_.r(), r_.span());
     const detail::LeastSquaresFirstDirection<T> first{.factor = T{-1},
-                                                      .diagonal = solve_.problem().diagonal,
+                                                      .unit = static_cast<T>(loop_.state().x_unit),
+                                                      .diagonal = solve_.diagonal(),
                                                       .s = solve_.transposed_image().data(),
                                                       .v = p_.data(),
                                                       .scaled = scaled_p_.data()};

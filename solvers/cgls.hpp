@@ -13,10 +13,10 @@ struct CglsState : LeastSquaresState {
   double beta = 0.0;
   double rr = 0.0;           ///< ‖r‖²
   double p_norm = 0.0;       ///< ‖p‖₂, x = D p
-  double scaled_norm = 0.0;  ///< ‖D p‖₂
+  double scaled_norm = 0.0;  ///< ‖x_unit D p‖₂
   double least_stretch = infinite;
 
-  /// ‖p‖² and ‖D p‖² of a new direction.
+  /// ‖p‖² and ‖x_unit D p‖² of a new direction.
   TESSERA_HOST_DEVICE void take_direction(const TwoSums& sums) noexcept {
     p_norm = std::sqrt(sums.first);
     scaled_norm = std::sqrt(sums.second);
@@ -40,7 +40,7 @@ struct CglsUpdateResidual {
 
   TESSERA_HOST_DEVICE void scalars_before(CglsState& s) const {
     ++s.products;
-    const double image = root_of_squares(std::sqrt(s.dots.yy), rounded_product(s.damping, s.scaled_norm));
+    const double image = root_of_squares(std::sqrt(s.dots.yy), rounded_product(s.damping_of_x, s.scaled_norm));
     // Ā D p = 0 for p ≠ 0 in the range of (Ā D)ᵀ: by rounding alone.
     if (image == 0.0) return s.give_up();
     if (!std::isfinite(image)) return s.break_down(Breakdown::not_finite, image);
@@ -68,7 +68,7 @@ struct CglsUpdateSolution {
   using State = CglsState;
   using Sums = TwoSums;
   struct Scalars {
-    T alpha, damping;
+    T alpha, damping, x_unit;
     bool keep;
   };
   struct Loaded {
@@ -83,19 +83,20 @@ struct CglsUpdateSolution {
 
   TESSERA_HOST_DEVICE void scalars_before(CglsState& s) const { ++s.transposed_products; }
   [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const CglsState& s) const {
-    return {static_cast<T>(s.alpha), static_cast<T>(rounded_product(s.damping, s.damping)), s.keep};
+    return {static_cast<T>(s.alpha), static_cast<T>(s.damping_squared()), static_cast<T>(s.x_unit), s.keep};
   }
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const {
     return {w[i], scaled[i], x[i], scaling_at(diagonal, i)};
   }
   TESSERA_HOST_DEVICE void apply(std::int64_t i, const Loaded& old, const Scalars& scalar, TwoSums& sums) const {
     const T solution = old.x + rounded_product(scalar.alpha, old.p);
-    const T normal = old.d * (old.w - rounded_product(scalar.damping, solution));
+    const T of_x = scalar.x_unit * solution;
+    const T normal = old.d * (old.w - rounded_product(scalar.damping, of_x));
     if (scalar.keep) kept[i] = old.x;
     x[i] = solution;
     w[i] = normal;
     sums.first += static_cast<double>(normal) * static_cast<double>(normal);
-    sums.second += static_cast<double>(solution) * static_cast<double>(solution);
+    sums.second += static_cast<double>(of_x) * static_cast<double>(of_x);
   }
   TESSERA_HOST_DEVICE void scalars_after(CglsState& s, const TwoSums& sums) const {
     s.keep = false;
@@ -110,7 +111,7 @@ struct CglsUpdateDirection {
   using State = CglsState;
   using Sums = TwoSums;
   struct Scalars {
-    T beta;
+    T beta, x_unit;
   };
   struct Loaded {
     T normal, p, d;
@@ -126,7 +127,9 @@ struct CglsUpdateDirection {
     s.gamma = s.next_gamma;
     if (!s.fits(s.beta)) s.break_down(Breakdown::not_finite, s.beta);
   }
-  [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const CglsState& s) const { return {static_cast<T>(s.beta)}; }
+  [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const CglsState& s) const {
+    return {static_cast<T>(s.beta), static_cast<T>(s.x_unit)};
+  }
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const {
     return {normal[i], p[i], scaling_at(diagonal, i)};
   }
@@ -136,11 +139,12 @@ struct CglsUpdateDirection {
     p[i] = direction;
     if (diagonal != nullptr) scaled[i] = image;
     sums.first += static_cast<double>(direction) * static_cast<double>(direction);
-    sums.second += static_cast<double>(image) * static_cast<double>(image);
+    const auto of_x = static_cast<double>(scalar.x_unit * image);
+    sums.second += of_x * of_x;
   }
   TESSERA_HOST_DEVICE void scalars_after(CglsState& s, const TwoSums& sums) const {
     s.take_direction(sums);
-    const double squares = rounded_product(s.damping, s.x_norm);
+    const double squares = rounded_product(s.damping_of_x, s.x_norm);
     s.after_step(std::sqrt(s.gamma), root_of_squares(std::sqrt(s.rr), squares));
   }
 };

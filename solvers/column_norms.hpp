@@ -26,10 +26,29 @@ struct ColumnScaling {
     squares += fused::rounded_product(value, value);
   }
   TESSERA_HOST_DEVICE void finish(index_t row, const double& squares, FirstIndex& first) const {
-    const double norm = std::sqrt(squares + fused::rounded_product(damping, damping));
+    const double sum = squares + fused::rounded_product(damping, damping);
+    const double norm = sum > 1e-280 && sum < 1e300 ? std::sqrt(sum) : norm_by_largest(row);
     const T inverse = norm == 0.0 ? T{1} : static_cast<T>(1.0 / norm);
     scaling[row] = inverse;
     if (!std::isfinite(inverse) || inverse == T{0}) first += FirstIndex{row};
+  }
+
+  /// The root where squares leave the range of double: of terms divided by a power of two near the largest.
+  [[nodiscard]] TESSERA_HOST_DEVICE double norm_by_largest(index_t row) const {
+    double largest = damping;
+    for (offset_t k = transposed.offsets[row]; k < transposed.offsets[row + 1]; ++k) {
+      const double size = std::abs(static_cast<double>(value_at(transposed, k)));
+      if (!(size <= largest)) largest = size;
+    }
+    if (largest == 0.0 || !std::isfinite(largest)) return largest;
+    const int exponent = std::ilogb(largest);
+    double squares = 0.0;
+    for (offset_t k = transposed.offsets[row]; k < transposed.offsets[row + 1]; ++k) {
+      const double scaled = std::ldexp(static_cast<double>(value_at(transposed, k)), -exponent);
+      squares += fused::rounded_product(scaled, scaled);
+    }
+    const double scaled = std::ldexp(damping, -exponent);
+    return std::ldexp(std::sqrt(squares + fused::rounded_product(scaled, scaled)), exponent);
   }
 };
 

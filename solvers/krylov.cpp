@@ -231,6 +231,7 @@ Next KrylovSolve<T>::break_down() {
   check_iterate();
   return_if_worse();
   const double residual = norm();
+  if (problem_.refinement == nullptr && residual <= state_.kept_norm) keep_best();
   if (state_.satisfied(residual)) return stop(Status::converged);
   if (state_.recovery == Recovery::none || !progress_->stopping.may_restart(residual)) {
     progress_->report.breakdown = kind;

@@ -34,6 +34,17 @@ namespace {
 /// Longer histories grow instead of being reserved.
 constexpr std::int64_t reserved_history = 65536;
 
+/// Norms between 2^-e and 2^e with this e may be squared, multiplied by each other, and squared again.
+template <class T>
+constexpr int plain_exponent = std::numeric_limits<T>::max_exponent / 5;
+
+/// A power of two in T's range, also squared by parts.
+template <class T>
+[[nodiscard]] int bounded_exponent(int exponent) {
+  constexpr int most = std::numeric_limits<T>::max_exponent - 8;
+  return std::clamp(exponent, -most, most);
+}
+
 /// Within this factor, a norm of the recurrence is right.
 constexpr double right_within = 2.0;
 
@@ -48,12 +59,15 @@ LeastSquaresSolve<T>::LeastSquaresSolve(const LeastSquaresProblem<T>& problem, L
       transposed_image_(problem.cols(), Init::none, device_),
       damped_x_(problem.cols(), Init::zero, device_),
       kept_x_(problem.cols(), Init::none, device_),
-      history_step_(problem.options.history_rows) {
+      history_step_(problem.options.history_rows),
+      scaling_(0, Init::none, device_) {
   const LeastSquaresOptions& options = problem.options;
   state.epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   state.element_limit = static_cast<double>(std::numeric_limits<T>::max());
   state.relative_tolerance = options.relative_tolerance;
   state.damping = options.damping;
+  const int damping_exponent = problem.is_damped() ? std::ilogb(options.damping) : 0;
+  measure_x_by(std::abs(damping_exponent) > plain_exponent<T> ? bounded_exponent<T>(damping_exponent) : 0);
   state.condition_limit = options.condition_limit;
   state.max_iterations = options.max_iterations;
   state.window = options.stagnation_window > 0
@@ -87,8 +101,8 @@ auto LeastSquaresSolve<T>::begin() -> Next {
   }
   if (!are_finite()) return refuse(first_not_finite<T>(device_, "(b - A x0)", r()));
   report_.r0_norm = user_units(r_bar_norm_);
-  state_.best = scaled_s_norm_;
-  state_.recurrence = state_.norm;
+  choose_units();
+  state_.best = state_.recurrence = state_.peak = state_.norm = scaled_s_norm_;
   if (r_bar_norm_ > 0.0) state_.note_stretch(scaled_s_norm_, r_bar_norm_);
   note({0, scaled_s_norm_, watch_.seconds()});
   if (is_met()) return stop(Status::converged);
@@ -107,6 +121,7 @@ bool LeastSquaresSolve<T>::enter_scaled_units(double b_largest, double x_largest
   const double limit = static_cast<double>(std::numeric_limits<T>::max()) * usable_range;
   state_.x_limit = std::min(limit, std::ldexp(limit, -exponent_));
   if (!(std::ldexp(x_largest, -exponent_) <= state_.x_limit)) return false;
+  state_.x_limit = std::min(std::ldexp(state_.x_limit, x_exponent_), largest_double);
   // Digits lost here are lost to the iteration as well.
   static_cast<void>(fused::scale_by_power(device_, x(), -exponent_));
   is_scaled_ = true;
@@ -121,28 +136,69 @@ bool LeastSquaresSolve<T>::restore_units() {
   return fused::scale_by_power(device_, x(), exponent_);
 }
 
+template <class T>
+void LeastSquaresSolve<T>::choose_units() {
+  if (!(scaled_s_norm_ > 0.0) || !(r_bar_norm_ > 0.0)) return;
+  const std::span<const T> d(problem_.diagonal, problem_.diagonal == nullptr ? 0 : x().size());
+  const double largest = d.empty() ? 1.0 : fused::largest_magnitude(device_, d);
+  if (!(largest > 0.0) || !std::isfinite(largest)) return;
+  const int largest_exponent = std::ilogb(largest);
+  int exponent = std::ilogb(scaled_s_norm_) - std::ilogb(r_bar_norm_);
+  if (problem_.is_damped()) exponent = std::max(exponent, std::ilogb(problem_.options.damping) + largest_exponent);
+  if (std::abs(exponent) > plain_exponent<T>) {
+    d_exponent_ = bounded_exponent<T>(exponent);
+    scaling_ = Array<T>(problem_.cols(), Init::none, device_);
+    fused::transform_reduce(
+        device_, problem_.cols(),
+        LeastSquaresScaling<T>{.diagonal = problem_.diagonal, .exponent = d_exponent_, .to = scaling_.data()});
+  }
+  exponent = bounded_exponent<T>(d_exponent_ - largest_exponent);
+  if (std::abs(exponent) <= plain_exponent<T> && scaling_.empty()) return;
+  state_.x_limit = std::min(std::ldexp(state_.x_limit, exponent - x_exponent_), largest_double);
+  measure_x_by(exponent);
+  compute_residuals();
+}
+
+template <class T>
+void LeastSquaresSolve<T>::measure_x_by(int exponent) {
+  x_exponent_ = exponent;
+  state_.x_unit = std::ldexp(1.0, exponent);
+  state_.damping_of_x = std::ldexp(state_.damping, -exponent);
+}
+
 /// -s = λ² x - Aᵀ r, summed as a residual is.
 template <class T>
 void LeastSquaresSolve<T>::compute_residuals() {
-  const double damping = problem_.options.damping;
   ++report_.spmv_count;
-  r_norm_ = std::sqrt(problem_.a->residual(-exponent_, problem_.b, x(), image_.current()));
+  r_norm_ = residual_norm<T>(*problem_.a, problem_.b, x(), image_.current(), -exponent_).value();
   image_.set_prepared_for(0);
-  state_.x_norm = scaled_norm_of<T>(device_, std::span<const T>(x())).value();
-  r_bar_norm_ = root_of_squares(r_norm_, damping * state_.x_norm);
+  const fused::ScaledNorm x_norm = scaled_norm_of<T>(device_, std::span<const T>(x()));
+  state_.x_norm = std::ldexp(x_norm.mantissa, x_norm.exponent + x_exponent_);
+  r_bar_norm_ = root_of_squares(r_norm_, state_.damping_of_x * state_.x_norm);
   if (x().empty()) return;
   if (problem_.is_damped()) {
-    const LeastSquaresScaledCopy<T> damp{
-        .factor = static_cast<T>(damping * damping), .from = x().data(), .to = damped_x_.data()};
+    const LeastSquaresScaledCopy<T> damp{.factor = static_cast<T>(state_.damping_squared()),
+                                         .unit = static_cast<T>(state_.x_unit),
+                                         .from = x().data(),
+                                         .to = damped_x_.data()};
     fused::transform_reduce(device_, problem_.cols(), damp);
   }
   ++report_.transposed_count;
   const std::span<const T> of_damping = std::as_const(damped_x_).span();
   s_norm_ = residual_norm<T>(*problem_.transposed, of_damping, r(), transposed_image_.span()).value();
   scaled_s_norm_ = s_norm_;
-  if (problem_.diagonal != nullptr) {
-    const LeastSquaresScaledNorm<T> scaled{.diagonal = problem_.diagonal, .s = transposed_image_.data()};
+  if (diagonal() != nullptr) {
+    LeastSquaresScaledNorm<T> scaled{.diagonal = diagonal(), .s = transposed_image_.data()};
     scaled_s_norm_ = std::sqrt(fused::transform_reduce(device_, problem_.cols(), scaled));
+    if (!is_far_from_limits(scaled_s_norm_)) {
+      const LeastSquaresLargest<T> op{.diagonal = diagonal(), .s = transposed_image_.data()};
+      const double largest = fused::transform_reduce(device_, problem_.cols(), op).value;
+      if (largest > 0.0 && std::isfinite(largest)) {
+        scaled.exponent = std::ilogb(largest);
+        scaled_s_norm_ =
+            std::ldexp(std::sqrt(fused::transform_reduce(device_, problem_.cols(), scaled)), scaled.exponent);
+      }
+    }
   }
   state_.norm = scaled_s_norm_;
   state_.r_norm = state_.r_start = r_bar_norm_;
@@ -212,7 +268,7 @@ auto LeastSquaresSolve<T>::check() -> Next {
   const double peak = state_.peak;
   const double r_start = state_.r_start;
   compute_residuals();
-  if (!report_.history.empty()) report_.history.back().true_residual = user_units(scaled_s_norm_);
+  if (!report_.history.empty()) report_.history.back().true_residual = normal_units(scaled_s_norm_);
   if (is_met()) return stop(Status::converged);
   if (scaled_s_norm_ <= right_within * claimed_s && r_bar_norm_ <= right_within * claimed_r) {
     state_.margin *= 0.5;
@@ -273,7 +329,7 @@ auto LeastSquaresSolve<T>::stop(Status status) -> Next {
 
 template <class T>
 bool LeastSquaresSolve<T>::note(const fused::LoopEntry& entry) {
-  const double norm = user_units(entry.norm);
+  const double norm = normal_units(entry.norm);
   // The loop and the solve have clocks of their own.
   seconds_ = std::max(seconds_, entry.seconds);
   if (problem_.options.keep_history) {
@@ -282,7 +338,7 @@ bool LeastSquaresSolve<T>::note(const fused::LoopEntry& entry) {
   }
   if (problem_.options.observer && !interrupted_) {
     const IterationInfo info{entry.iteration, problem_.options.max_iterations, norm,
-                             user_units(state_.normal_target(state_.r_norm)), seconds_};
+                             normal_units(state_.normal_target(state_.r_norm)), seconds_};
     interrupted_ = problem_.options.observer(info) == Control::stop;
   }
   return !interrupted_ && !time_is_up();
@@ -293,13 +349,13 @@ void LeastSquaresSolve<T>::fill_norms() {
   report_.true_residual = user_units(r_norm_);
   report_.damped_residual = user_units(r_bar_norm_);
   report_.normal_residual = user_units(s_norm_);
-  report_.recurrence_residual = user_units(state_.recurrence);
-  report_.x_norm = user_units(state_.x_norm);
-  report_.matrix_norm = state_.a_norm;
+  report_.recurrence_residual = normal_units(state_.recurrence);
+  report_.x_norm = std::ldexp(state_.x_norm, exponent_ - x_exponent_);
+  report_.matrix_norm = std::ldexp(state_.a_norm, d_exponent_);
   report_.condition = state_.condition;
   report_.optimality = scaled_s_norm_ == 0.0 ? 0.0 : scaled_s_norm_ / state_.a_norm / r_bar_norm_;
-  report_.target =
-      user_units(state_.meets_residual(r_bar_norm_) ? state_.residual_target : state_.normal_target(r_bar_norm_));
+  report_.target = state_.meets_residual(r_bar_norm_) ? user_units(state_.residual_target)
+                                                      : normal_units(state_.normal_target(r_bar_norm_));
 }
 
 template <class T>
@@ -323,8 +379,8 @@ std::string LeastSquaresSolve<T>::cause(Status status) const {
             "or not at all; ",
             restarts_.futile_checks);
       }
-      return fmt::format("||A'r||_2 has not fallen by 1 % below {:.6g} within {} iterations; ", user_units(state_.best),
-                         state_.window);
+      return fmt::format("||A'r||_2 has not fallen by 1 % below {:.6g} within {} iterations; ",
+                         normal_units(state_.best), state_.window);
     case Status::not_finite:
       return fmt::format(
           "a number or an update beyond the range of the type, or NaN, in the recurrence after iteration {}, last "
@@ -347,8 +403,8 @@ std::string LeastSquaresSolve<T>::inequality() const {
   const bool holds = state_.meets_normal(scaled_s_norm_, r_bar_norm_);
   const std::string of_normal =
       fmt::format("||{}A'(b - A x){}||_2 = {:.6g} {} rtol*||A||*||r||_2 = {:.6g}",
-                  problem_.diagonal != nullptr ? "D " : "", is_damped ? " - damp^2 x" : "", user_units(scaled_s_norm_),
-                  holds ? "<=" : ">", user_units(state_.normal_target(r_bar_norm_)));
+                  problem_.diagonal != nullptr ? "D " : "", is_damped ? " - damp^2 x" : "",
+                  normal_units(scaled_s_norm_), holds ? "<=" : ">", normal_units(state_.normal_target(r_bar_norm_)));
   return holds ? of_normal : of_normal + ", " + of_residual;
 }
 

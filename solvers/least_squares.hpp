@@ -44,7 +44,8 @@ struct LeastSquaresProblem {
 };
 
 /// Works on A x' = b' with b' = 2^-e b and ‖b'‖₂ in [1, 2), and x' = 2^-e x in the caller's x (as KrylovSolve does).
-/// When the solve ends, exceptions included, x is back in the caller's units.
+/// When the solve ends, exceptions included, x is back in the caller's units. Where ‖A D‖ is so large or small that
+/// squares could leave the range, D is divided by a power of two near it, so that A D' is about 1.
 template <class T>
 class LeastSquaresSolve {
  public:
@@ -79,7 +80,13 @@ class LeastSquaresSolve {
   [[nodiscard]] std::span<const T> r() const noexcept { return image_.current(); }
   /// Receives Aᵀ u. Where r was just computed, it holds -s.
   [[nodiscard]] Array<T>& transposed_image() noexcept { return transposed_image_; }
-  /// ‖r̄‖₂ and ‖D s‖₂ as just computed.
+  /// Entries of D'; null for the identity.
+  [[nodiscard]] const T* diagonal() const noexcept { return scaling_.empty() ? problem_.diagonal : scaling_.data(); }
+  /// Memory for D' v, where D' is not the identity.
+  void provide_scaled(Array<T>& scaled) const {
+    if (diagonal() != nullptr && scaled.empty()) scaled = Array<T>(problem_.cols(), Init::none, device_);
+  }
+  /// ‖r̄‖₂ and ‖D' s‖₂ as just computed.
   [[nodiscard]] double r_norm() const noexcept { return r_bar_norm_; }
   [[nodiscard]] double scaled_s_norm() const noexcept { return scaled_s_norm_; }
 
@@ -91,6 +98,10 @@ class LeastSquaresSolve {
   [[nodiscard]] bool enter_scaled_units(double b_largest, double x_largest);
   /// x back in the caller's units. False when digits of it fell below the smallest normal number of T.
   bool restore_units();
+  /// Chooses D' and the unit of squares of x from the first residuals.
+  void choose_units();
+  /// Squares of x' are those of 2^exponent x'.
+  void measure_x_by(int exponent);
   /// r, s and their norms from x', one product with A and one with Aᵀ.
   void compute_residuals();
   [[nodiscard]] bool are_finite() const noexcept;
@@ -109,6 +120,8 @@ class LeastSquaresSolve {
   bool note(const fused::LoopEntry& entry);
   [[nodiscard]] bool time_is_up() const noexcept { return seconds_ > problem_.options.time_limit_seconds; }
   [[nodiscard]] double user_units(double norm) const { return std::ldexp(norm, exponent_); }
+  /// ‖D s‖₂ in the user's units.
+  [[nodiscard]] double normal_units(double norm) const { return std::ldexp(norm, exponent_ + d_exponent_); }
 
   void fill_norms();
   [[nodiscard]] std::string cause(Status status) const;
@@ -127,15 +140,18 @@ class LeastSquaresSolve {
   HistoryStep history_step_;
   RestartRules restarts_;
   Stopwatch watch_;
-  int exponent_ = 0;  // b' = 2^-exponent b
+  Array<T> scaling_;    // D'; empty where it is D
+  int exponent_ = 0;    // b' = 2^-exponent b
+  int d_exponent_ = 0;  // D' = 2^-exponent D
+  int x_exponent_ = 0;  // squares of x' are those of 2^exponent x'
   bool is_scaled_ = false;
   double seconds_ = 0.0;  // of the latest iteration
   bool interrupted_ = false;
   bool is_checked_ = false;  // the norms are those of the present x'
   double r_norm_ = 0.0;      // ‖r‖
   double r_bar_norm_ = 0.0;
-  double s_norm_ = 0.0;  // ‖s‖
-  double scaled_s_norm_ = 0.0;
+  double s_norm_ = 0.0;         // ‖s‖
+  double scaled_s_norm_ = 0.0;  // ‖D' s‖
 };
 
 extern template struct LeastSquaresProblem<float>;

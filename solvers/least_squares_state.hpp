@@ -24,12 +24,14 @@ struct LeastSquaresState : StopState {
   double relative_tolerance = 0.0;
   double residual_target = 0.0;  ///< of ‖r̄‖₂
   double damping = 0.0;
+  double x_unit = 1.0;        ///< a power of two; squares of x are those of x_unit x
+  double damping_of_x = 0.0;  ///< λ / x_unit
   double condition_limit = infinite;
 
   double margin = 1.0;     ///< convergence is claimed at this multiple of the targets
   double r_norm = 0.0;     ///< ‖r̄‖₂ of the recurrence
   double r_start = 0.0;    ///< ‖r̄‖₂ of the latest start
-  double x_norm = 0.0;     ///< ‖x‖₂
+  double x_norm = 0.0;     ///< ‖x_unit x‖₂
   double a_norm = 0.0;     ///< largest ‖Ā D v‖ / ‖v‖ so far, a lower bound of ‖Ā D‖₂
   double condition = 0.0;  ///< lower bound of cond(Ā D)
   std::int64_t transposed_products = 0;
@@ -46,6 +48,11 @@ struct LeastSquaresState : StopState {
   }
   [[nodiscard]] TESSERA_HOST_DEVICE bool meets(double normal, double residual) const noexcept {
     return meets_residual(residual) || meets_normal(normal, residual);
+  }
+
+  /// λ² / x_unit, which times x_unit x is λ² x.
+  [[nodiscard]] TESSERA_HOST_DEVICE double damping_squared() const noexcept {
+    return rounded_product(damping_of_x, damping_of_x) * x_unit;
   }
 
   /// Whether r and s must be computed now: the recurrence claims convergence, or carries no information any more.
@@ -105,33 +112,60 @@ template <class T>
 
 // Outside of the loop.
 
-/// to = factor * from
+/// to = factor * (unit * from)
 template <class T>
 struct LeastSquaresScaledCopy {
   using Sums = NoSum;
   T factor;
+  T unit = T{1};
   const T* from;
   T* to;
-  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { to[i] = factor * from[i]; }
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const { to[i] = factor * (unit * from[i]); }
 };
 
-/// ‖D s‖₂²
+/// ‖D s‖₂², divided by 4^exponent
 template <class T>
 struct LeastSquaresScaledNorm {
   using Sums = double;
   const T* diagonal;
   const T* s;
+  int exponent = 0;
   TESSERA_HOST_DEVICE void operator()(std::int64_t i, double& sum) const {
-    const double value = static_cast<double>(diagonal[i]) * static_cast<double>(s[i]);
+    double value = static_cast<double>(diagonal[i]) * static_cast<double>(s[i]);
+    if (exponent != 0) value = std::ldexp(value, -exponent);
     sum += value * value;
   }
 };
 
-/// v = factor D s, and D v, with <v, v> and <D v, D v>.
+/// max |d_i s_i|
+template <class T>
+struct LeastSquaresLargest {
+  using Sums = fused::Largest;
+  const T* diagonal;
+  const T* s;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, fused::Largest& largest) const {
+    largest += fused::Largest{std::abs(static_cast<double>(diagonal[i]) * static_cast<double>(s[i]))};
+  }
+};
+
+/// to = 2^-exponent D
+template <class T>
+struct LeastSquaresScaling {
+  using Sums = NoSum;
+  const T* diagonal;  ///< null: D = I
+  int exponent;
+  T* to;
+  TESSERA_HOST_DEVICE void operator()(std::int64_t i, NoSum& /*sum*/) const {
+    to[i] = static_cast<T>(std::ldexp(static_cast<double>(scaling_at(diagonal, i)), -exponent));
+  }
+};
+
+/// v = factor D s, and D v, with <v, v> and <unit D v, unit D v>.
 template <class T>
 struct LeastSquaresFirstDirection {
   using Sums = TwoSums;
   T factor;
+  T unit;
   const T* diagonal;  ///< null: D = I, and D v is not stored
   const T* s;
   T* v;
@@ -142,13 +176,14 @@ struct LeastSquaresFirstDirection {
     const T image = d * direction;
     v[i] = direction;
     if (diagonal != nullptr) scaled[i] = image;
+    const auto of_x = static_cast<double>(unit * image);
     sums.first += static_cast<double>(direction) * static_cast<double>(direction);
-    sums.second += static_cast<double>(image) * static_cast<double>(image);
+    sums.second += of_x * of_x;
   }
 };
 
 template <class T>
-using LeastSquaresOps =
-    fused::OpList<LeastSquaresScaledCopy<T>, LeastSquaresScaledNorm<T>, LeastSquaresFirstDirection<T>>;
+using LeastSquaresOps = fused::OpList<LeastSquaresScaledCopy<T>, LeastSquaresScaledNorm<T>, LeastSquaresLargest<T>,
+                                      LeastSquaresScaling<T>, LeastSquaresFirstDirection<T>>;
 
 }  // namespace tessera::detail

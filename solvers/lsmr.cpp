@@ -35,9 +35,9 @@ class Lsmr {
         u_(m_, Init::none, problem.device()),
         damped_u_(problem.is_damped() ? n_ : 0, Init::none, problem.device()),
         v_(n_, Init::none, problem.device()),
-        scaled_v_(problem.diagonal != nullptr ? n_ : 0, Init::none, problem.device()),
         h_(n_, Init::none, problem.device()),
-        h_bar_(n_, Init::none, problem.device()) {}
+        h_bar_(n_, Init::none, problem.device()),
+        scaled_v_(0, Init::none, problem.device()) {}
 
   [[nodiscard]] LeastSquaresReport solve() { return solve_.run(*this, loop_); }
 
@@ -56,13 +56,13 @@ class Lsmr {
     // w = Aᵀ u
     loop.template product<T>(*problem.transposed, std::as_const(u_).span(), w.span(), std::as_const(v_).span());
     // α v = D (w + λ u₂) - β v
-    loop.apply(n_, detail::LsmrUpdateRight<T>{.diagonal = problem.diagonal,
+    loop.apply(n_, detail::LsmrUpdateRight<T>{.diagonal = solve_.diagonal(),
                                               .image = w.data(),
                                               .damped = problem.is_damped() ? damped_u_.data() : nullptr,
                                               .v = v_.data(),
                                               .scaled = scaled_v_.data()});
     // x, h̄ and h
-    loop.apply(n_, detail::LsmrUpdateSolution<T>{.diagonal = problem.diagonal,
+    loop.apply(n_, detail::LsmrUpdateSolution<T>{.diagonal = solve_.diagonal(),
                                                  .v = v_.data(),
                                                  .h = h_.data(),
                                                  .h_bar = h_bar_.data(),
@@ -75,10 +75,12 @@ class Lsmr {
     const detail::LeastSquaresProblem<T>& problem = solve_.problem();
     const Device device = problem.device();
     const double beta = solve_.r_norm();
+    solve_.provide_scaled(scaled_v_);
     fused::copy<T>(device, solve_.r(), u_.span());
     if (problem.is_damped()) scaled_copy(-problem.options.damping, solve_.x(), damped_u_);
     const detail::LeastSquaresFirstDirection<T> first{.factor = static_cast<T>(-1.0 / beta),
-                                                      .diagonal = problem.diagonal,
+                                                      .unit = T{1},
+                                                      .diagonal = solve_.diagonal(),
                                                       .s = solve_.transposed_image().data(),
                                                       .v = v_.data(),
                                                       .scaled = scaled_v_.data()};
@@ -104,9 +106,9 @@ class Lsmr {
   Array<T> u_;
   Array<T> damped_u_;  // empty without damping
   Array<T> v_;
-  Array<T> scaled_v_;  // D v; empty where D = I
   Array<T> h_;
   Array<T> h_bar_;
+  Array<T> scaled_v_;  // D v; empty where D = I
 };
 
 }  // namespace

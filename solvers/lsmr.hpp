@@ -221,14 +221,14 @@ struct LsmrUpdateRight {
   }
 };
 
-/// h̄ = D h - θ̄ ρ / (ρ ρ̄)₋ h̄, x = x + ζ / (ρ ρ̄) h̄, h = v' - θ / ρ h, with <x, x> and <h, h>.
+/// h̄ = D h - θ̄ ρ / (ρ ρ̄)₋ h̄, x = x + ζ / (ρ ρ̄) h̄, h = v' - θ / ρ h, with ‖x_unit x‖² and <h, h>.
 /// x is kept first where that is due.
 template <class T>
 struct LsmrUpdateSolution {
   using State = LsmrState;
   using Sums = TwoSums;
   struct Scalars {
-    T of_h_bar, of_x, of_h, of_v;
+    T of_h_bar, of_x, of_h, of_v, x_unit;
     bool keep;
   };
   struct Loaded {
@@ -250,7 +250,7 @@ struct LsmrUpdateSolution {
   }
   [[nodiscard]] TESSERA_HOST_DEVICE Scalars scalars(const LsmrState& s) const {
     return {static_cast<T>(s.h_bar_factor), static_cast<T>(s.x_factor), static_cast<T>(s.h_factor),
-            static_cast<T>(s.v_factor), s.keep};
+            static_cast<T>(s.v_factor),     static_cast<T>(s.x_unit),   s.keep};
   }
   [[nodiscard]] TESSERA_HOST_DEVICE Loaded load(std::int64_t i) const {
     return {v[i], h[i], h_bar[i], x[i], scaling_at(diagonal, i)};
@@ -263,7 +263,8 @@ struct LsmrUpdateSolution {
     if (scalar.keep) kept[i] = old.x;
     x[i] = solution;
     h[i] = next;
-    sums.first += static_cast<double>(solution) * static_cast<double>(solution);
+    const auto of_x = static_cast<double>(scalar.x_unit * solution);
+    sums.first += of_x * of_x;
     sums.second += static_cast<double>(next) * static_cast<double>(next);
   }
   TESSERA_HOST_DEVICE void scalars_after(LsmrState& s, const TwoSums& sums) const {

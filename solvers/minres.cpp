@@ -127,7 +127,7 @@ class Minres final : public detail::KrylovMethod<T> {
     state.cosine = state.cosine_before = fresh.cosine;
     state.sine = state.sine_before = fresh.sine;
     state.pivot = state.pivot_before = fresh.pivot;
-    state.z_norm_before = state.a_norm = state.t_norm = state.step = 0.0;
+    state.z_norm_before = state.a_norm = state.t_norm = state.step = state.reach = 0.0;
     state.r_factor = fresh.r_factor;
     state.steps = state.latest = 0;
   }

@@ -15,6 +15,12 @@ namespace tessera::detail {
 /// A pivot of the QR factors of T is zero where it is less than this multiple of machine epsilon times ‖T‖.
 inline constexpr double vanishing_pivot = 10.0;
 
+/// Rounding errors of a Lanczos vector, and of an x that large steps made, in multiples of machine epsilon.
+inline constexpr double lanczos_rounding = 100.0;
+inline constexpr double step_rounding = 10.0;
+/// A step of this many times the length of all others, whose rounding errors exceed ‖r‖₂, is not taken.
+inline constexpr double long_step = 100.0;
+
 /// A power of two p with p * value in [1, 2); 1 where there is none.
 [[nodiscard]] TESSERA_HOST_DEVICE inline double power_near_inverse(double value) {
   if (!(value > 0.0) || !std::isfinite(value)) return 1.0;
@@ -62,6 +68,8 @@ struct MinresState : StopState {
   double z_norm_before = 0.0;  ///< that of the step before
   double t_norm = 0.0;         ///< largest norm of a column of T
   double step = 0.0;           ///< x lacks scale * step * d
+  double reach = 0.0;          ///< sum of the lengths of steps since the start
+  double largest_norm = 0.0;   ///< largest a_norm / scale, of all starts
   double r_factor = 1.0;       ///< the residual is r_factor r - step v; 1 where r is that
   std::int64_t steps = 0;      ///< since the start
   std::int64_t latest = 0;     ///< which of the two d is that of the step before
@@ -91,7 +99,10 @@ struct MinresState : StopState {
     if (has_q_z && steps > 0) {
       const double difference = rounded_product(scale, sum.q_z) - rounded_product(gamma_before * gamma, gamma);
       const double norms = a_norm * z_norm * z_norm_before;
-      if (std::abs(difference) > std::sqrt(epsilon) * norms) {
+      // v is what is left of terms of size t_norm, whose rounding errors are not small beside a small γ.
+      const double rounding = lanczos_rounding * epsilon * (t_norm / gamma);
+      const double allowed = std::sqrt(epsilon) > rounding ? std::sqrt(epsilon) : rounding;
+      if (std::abs(difference) > allowed * norms) {
         return break_down(Breakdown::asymmetric, difference / norms, Recovery::none);
       }
     }
@@ -112,6 +123,14 @@ struct MinresState : StopState {
     if (!update_is_safe(scale * next_step, std::sqrt(sum.d_d)) || !fits(next_step)) {
       return break_down(Breakdown::not_finite, next_step);
     }
+    const double length = scale * std::abs(next_step) * std::sqrt(sum.d_d);
+    if (a_norm / scale > largest_norm) largest_norm = a_norm / scale;
+    // Along a null vector of A: the present x is at its best.
+    if (length > long_step * reach && epsilon * largest_norm * length > norm) {
+      halt = fused::Halt::check;
+      return;
+    }
+    reach += length;
     step = next_step;
     r_factor = next_sine * next_sine;
     eta *= -next_sine;
@@ -126,10 +145,23 @@ struct MinresState : StopState {
     z_norm_before = z_norm;
     z_norm = std::sqrt(sum.z_z);
     ++steps;
+    const double kept = kept_norm;
     after_iteration(tracks ? residual_norm(sum) : std::abs(eta));
+    distrust_large_steps(kept);
   }
 
  private:
+  /// Steps along a null vector of A leave rounding errors in b - A x that the recurrence does not see: such an x is not
+  /// kept, and one whose residual is far below them is checked. \param kept kept_norm before this iteration
+  TESSERA_HOST_DEVICE void distrust_large_steps(double kept) {
+    const double rounding = epsilon * largest_norm * reach;
+    if (keep && !(norm > step_rounding * rounding)) {
+      keep = false;
+      kept_norm = kept;
+    }
+    if (!halted() && norm <= noise_fraction * rounding) halt = fused::Halt::check;
+  }
+
   /// ‖r_factor r - step v‖₂
   [[nodiscard]] TESSERA_HOST_DEVICE double residual_norm(const MinresSums& sum) const {
     using fused::rounded_product;

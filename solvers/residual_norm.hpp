@@ -23,16 +23,17 @@ template <class T>
   return std::ldexp(v.mantissa / w.mantissa, v.exponent - w.exponent);
 }
 
+/// Whether the root of a sum of squares in double is right: none of them left the range.
+[[nodiscard]] inline bool is_far_from_limits(double norm) { return norm > 1e-140 && norm < 1e150; }
+
 /// r = b - A x and ‖r‖₂. The operator sums squares in double, which is right far from the limits of double, and for
 /// float better than the elements of r, which are rounded and may overflow. Elsewhere they are summed again, scaled.
-/// Not finite where both overflowed.
+/// Not finite where both overflowed. \param exponent b is multiplied by 2^exponent
 template <class T>
 [[nodiscard]] fused::ScaledNorm residual_norm(const FusedOperator<T>& A, std::span<const T> b, std::span<const T> x,
-                                              std::span<T> r) {
-  constexpr double least = 1e-140;
-  constexpr double most = 1e150;
-  const double from_sum = std::sqrt(A.residual(0, b, x, r));
-  if (from_sum > least && from_sum < most) return fused::ScaledNorm::of(from_sum);
+                                              std::span<T> r, int exponent = 0) {
+  const double from_sum = std::sqrt(A.residual(exponent, b, x, r));
+  if (is_far_from_limits(from_sum)) return fused::ScaledNorm::of(from_sum);
   const double largest = fused::largest_magnitude(A.device(), std::span<const T>(r));
   if (!std::isfinite(largest)) return fused::ScaledNorm::of(from_sum);
   return fused::scaled_norm(A.device(), std::span<const T>(r), largest);

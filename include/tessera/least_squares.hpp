@@ -112,11 +112,11 @@ class ColumnNormPreconditioner final : public Preconditioner<T> {
 /// \throws NotSupported where A has no transposed products, or D is neither identity nor diagonal; DimensionError for
 ///         sizes that do not fit, InvalidArgument for options out of range and for D, b or x on another device than A,
 ///         all before A or D is used; OutOfMemory, CudaError
-/// Range: b may have any scale; squares of A's entries must be normal numbers of T, for cgls() their fourth powers in
-/// double. Beyond, a solve ends as not_finite or stagnated. Per iteration: one product with A, one with Aᵀ, and no
-/// allocation. On a GPU the loop runs there by itself where both products can be enqueued, as those of an SpmvPlan with
-/// SpmvOptions::with_transpose can. Memory: 2 m + 6 n elements; n more with D, n more with λ. Damping is exact for
-/// every x₀ and D.
+/// Range: A and b may have any scale; norms and results that T cannot hold end as not_finite or stagnated. Where ‖A D‖
+/// is far from 1 (beyond 2^±204, of float 2^±25), D times a power of two is stored: 2 n elements more. Per iteration:
+/// one product with A, one with Aᵀ, and no allocation. On a GPU the loop runs there by itself where both products can
+/// be enqueued, as those of an SpmvPlan with SpmvOptions::with_transpose can. Memory: 2 m + 6 n elements; n more with
+/// D, n more with λ. Damping is exact for every x₀ and D.
 template <class T>
 LeastSquaresReport lsmr(const LinearOperator<T>& A, const LinearOperator<T>& D,
                         std::span<const std::type_identity_t<T>> b, std::span<std::type_identity_t<T>> x,

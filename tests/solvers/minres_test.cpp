@@ -40,6 +40,22 @@ JacobiPreconditioner<T> magnitudes(const CsrView<T>& a) {
   return JacobiPreconditioner<T>(diagonal_matrix<T>(entries).view());
 }
 
+/// Five points, with normal derivatives of 0 on the boundary: rows sum to 0.
+Csr<double> neumann_grid(int side) {
+  const auto n = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
+  std::vector<std::vector<double>> dense(n, std::vector<double>(n));
+  const auto connect = [&dense](std::size_t i, std::size_t j) {
+    dense[i][j] = dense[j][i] = -1.0;
+    dense[i][i] += 1.0;
+    dense[j][j] += 1.0;
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    if ((i + 1) % static_cast<std::size_t>(side) != 0) connect(i, i + 1);
+    if (i + static_cast<std::size_t>(side) < n) connect(i, i + static_cast<std::size_t>(side));
+  }
+  return from_dense<double>(dense, static_cast<std::int64_t>(n));
+}
+
 TEST(Minres, IterationsOfEigen) {
   System<double> indefinite(indefinite_grid<double>(14, 1.3));
   System<double> definite(poisson2d<double>(17, 11));
@@ -187,6 +203,47 @@ TEST(Minres, SingularInconsistentSystemReachesTheLeastResidual) {
   EXPECT_FALSE(report.converged()) << report.reason;
   system.expect_honest(report);
   EXPECT_NEAR(report.true_residual, std::abs(sum) / std::sqrt(40.0), 1e-6);
+}
+
+/// Steps along the null vector grow without limit; x of the least residual comes back, not one that they made.
+TEST(Minres, SingularInconsistentSystemKeepsItsBest) {
+  for (const int side : {12, 20, 30}) {
+    System<double> system(neumann_grid(side));
+    system.b.assign(system.size(), 0.0);
+    std::fill_n(system.b.begin(), side, 1.0);
+    const SolveReport report = minres<double>(system.plan, system.b, system.x, {.max_iterations = 10000});
+    EXPECT_FALSE(report.converged()) << report.reason;
+    system.expect_honest(report);
+    // The part of b in the null space has norm 1.
+    EXPECT_LE(report.true_residual, 2.0);
+  }
+}
+
+/// A small γ is what rounding leaves of a Lanczos vector: no sign of an A that is not symmetric.
+TEST(Minres, SymmetricMatrixIsNeverCalledAsymmetric) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const std::size_t n = 4 + seed % 17;
+    const std::vector<double> entries = random_values<double>(n * n, seed);
+    const Eigen::Map<const Eigen::MatrixXd> factor(entries.data(), static_cast<Eigen::Index>(n),
+                                                   static_cast<Eigen::Index>(n));
+    const Eigen::MatrixXd product = factor * factor.transpose();
+    std::vector<std::vector<double>> dense(n, std::vector<double>(n));
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) {
+        dense[i][j] = dense[j][i] = product(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
+      }
+    }
+    System<double> system(from_dense<double>(dense, static_cast<std::int64_t>(n)));
+    const IdentityOperator<double> identity(system.plan.rows());
+    const JacobiPreconditioner<double> jacobi(system.plan.matrix());
+    for (const LinearOperator<double>* m :
+         {static_cast<const LinearOperator<double>*>(&identity), static_cast<const LinearOperator<double>*>(&jacobi)}) {
+      system.x.assign(n, 0.0);
+      const SolveReport report = minres<double>(system.plan, *m, system.b, system.x, {.relative_tolerance = 1e-12});
+      EXPECT_NE(report.breakdown, Breakdown::asymmetric) << seed << ": " << report.reason;
+      system.expect_honest(report);
+    }
+  }
 }
 
 TEST(Minres, ZeroMatrix) {
