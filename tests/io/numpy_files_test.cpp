@@ -247,6 +247,13 @@ TEST(NumpyFiles, ArraysOfOtherKinds) {
 
 TEST(NumpyFiles, KindsOfArraysAreNamed) {
   if (!reads("scipy-npz")) GTEST_SKIP() << "built without minizip";
+  const std::string one_offset = npy("<i8", "(1,)", raw<std::int64_t>({0}));
+  EXPECT_EQ(refusal(zip({{"format.npy", npy("|S3", "()", "bsr")},
+                         {"shape.npy", npy("<i8", "(2,)", raw<std::int64_t>({0, 0}))},
+                         {"indptr.npy", one_offset},
+                         {"indices.npy", npy("<i8", "(0,)", "")},
+                         {"data.npy", npy("<f8", "(0, 4294967296, 4294967296)", "")}})),
+            "A: byte 10: of data.npy in it: the sizes of the shape overflow");
   const auto shape = csr_members()[1];
   EXPECT_EQ(refusal(zip({{"format.npy", npy("|S3", "()", "coo")},
                          shape,
