@@ -59,11 +59,12 @@ void describe_rung(const RungReport& rung, const std::string& first_reason, RunO
   outcome.memory.precond = rung.info.bytes;
 }
 
-/// Nothing had to be tried: the first rung would have been.
-void describe_nothing(const LadderFacts& facts, const std::string& first_reason, RunOutcome& outcome) {
+/// Nothing had to be tried: the first rung would have been. \param named the user's method
+void describe_nothing(const LadderFacts& facts, std::optional<RungMethod> named, const std::string& first_reason,
+                      RunOutcome& outcome) {
   const auto plans = plan_ladder(facts);
   if (plans.empty()) return;
-  outcome.method = to_string(plans.front().method);
+  outcome.method = to_string(named.value_or(plans.front().method));
   outcome.method_reason = first_reason;
   outcome.precond.name = plans.front().precond_name();
   outcome.precond.reason = "nothing had to be iterated";
@@ -103,7 +104,7 @@ void climb(const RunSettings& settings, const SpmvPlan<T>& A, std::span<const T>
   LadderReport ladder = solve_where_a_lies<T>(A, outcome.matrix, b, x, options);
   const std::string first_reason = support::choose_method(settings.method, outcome.matrix).reason;
   if (ladder.rungs.empty()) {
-    describe_nothing(ladder.facts, first_reason, outcome);
+    describe_nothing(ladder.facts, options.method, first_reason, outcome);
   } else {
     describe_rung(ladder.rungs[ladder.rung], first_reason, outcome);
   }

@@ -160,6 +160,17 @@ TEST_F(MethodsTest, FactorsTakeFewerIterationsThanJacobi) {
   EXPECT_LT(iterations("--poisson2d 60 -m cg -p ict:1e-4,50"), iterations("--poisson2d 60 -m cg -p ict:1e-1,3"));
 }
 
+/// A guess that solves: the named method is reported, not the first one of the ladder.
+TEST_F(MethodsTest, TheNamedMethodIsReportedWhereNothingWasIterated) {
+  file("ones.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n1\n");
+  file("eye.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n");
+  for (const std::string method : {"bicgstab", "gmres", "cg", "idr"}) {
+    const json document = solved("eye.mtx -b ones.mtx --x0 ones.mtx -m " + method);
+    EXPECT_EQ(document["result"]["method"], method);
+    EXPECT_EQ(document["result"]["iterations"], 0);
+  }
+}
+
 TEST_F(MethodsTest, TheReportOfFactorsAddsUp) {
   const json document = solved("--convdiff 10 -m gmres -p ilu0 --precond-opt ordering=natural,matching=none");
   EXPECT_EQ(document["result"]["precond"], "ilu0");
