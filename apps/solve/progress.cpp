@@ -150,9 +150,9 @@ void Progress::write_line(const std::string& line) {
     // Back to the first column, then clear what a longer line left behind.
     line_open_ = true;
     progress_line_open = 1;
-    write_stderr(fmt::format("\r{}\033[K", shortened(line, width_)));
+    write_stderr(fmt::format("\r{}\033[K", shortened(printable(line), width_)));
   } else {
-    write_stderr(line + "\n");
+    write_stderr(printable(line) + "\n");
   }
 }
 

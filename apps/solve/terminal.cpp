@@ -182,10 +182,28 @@ std::string hanging(std::string_view first, std::string_view text, std::size_t c
   return result + '\n';
 }
 
-std::string fitted(std::string_view text, std::size_t width) {
-  if (width == 0) return std::string(text);
+std::string printable(std::string_view text) {
   std::string result;
-  for_each_line(text, [&](std::string_view line, bool ended) {
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const auto byte = static_cast<unsigned char>(text[k]);
+    const auto before = static_cast<unsigned char>(k > 0 ? text[k - 1] : ' ');
+    const bool is_c0 = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f;
+    // U+0080 to U+009F, and those bytes where no character of UTF-8 has begun.
+    const bool is_c1 = byte >= 0x80 && byte < 0xa0 && (before == 0xc2 || before < 0x80);
+    if (is_c0 || is_c1) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += text[k];
+    }
+  }
+  return result;
+}
+
+std::string fitted(std::string_view text, std::size_t width) {
+  std::string safe = printable(text);
+  if (width == 0) return safe;
+  std::string result;
+  for_each_line(safe, [&](std::string_view line, bool ended) {
     fit_line(line, width, result);
     if (ended) result += '\n';
   });

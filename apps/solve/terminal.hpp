@@ -35,9 +35,13 @@ enum class TextStyle { bold, red, green, yellow };
 /// `first`, then the words of `text` from a column on; on a line of its own where `first` reaches into the column.
 [[nodiscard]] std::string hanging(std::string_view first, std::string_view text, std::size_t column, std::size_t width);
 
-/// Lines longer than `width` broken at blanks. What follows stands below the text behind the key ("status      "), or
-/// is indented by two. A command to type continues behind a backslash, so that a shell takes all of it. Words are left
-/// whole. Width 0: as it is.
+/// Every text for people passes here: control characters as \xNN, so that names in files cannot command the terminal.
+/// Line ends, tabs and UTF-8 stay.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// Lines longer than `width` broken at blanks, after printable(). What follows stands below the text behind the key
+/// ("status      "), or is indented by two. A command to type continues behind a backslash, so that a shell takes all
+/// of it. Words are left whole. Width 0: not broken.
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t width);
 
 /// The beginning of a text, with "..." for the rest. Width 0: all of it.

@@ -140,6 +140,42 @@ TEST_F(TerminalTest, TheSecondCtrlCEndsTheLineOfProgress) {
   EXPECT_FALSE(std::filesystem::exists(path("c.tsb")));
 }
 
+TEST(Printable, ControlCharactersBecomeText) {
+  EXPECT_EQ(cli::printable("al\033[31mice\033]0;x\007\r\x7f\b"), "al\\x1b[31mice\\x1b]0;x\\x07\\x0d\\x7f\\x08");
+  EXPECT_EQ(cli::printable("a\tb\nÄ ‖x‖ 😀"), "a\tb\nÄ ‖x‖ 😀");
+  EXPECT_EQ(cli::printable("\xc2\x9b"
+                           "31m \x9b"
+                           "31m"),
+            "\xc2\\x9b31m \\x9b31m");
+}
+
+TEST_F(TerminalTest, NamesInFilesDoNotCommandIt) {
+  const std::string name = "al\033[31mice\033]0;pwned\007";
+  file("g.csv", "source,target\n" + name + ",bob\nbob,x\n");
+  file("names", name + "\nb\nc\nd\n");
+  file("a.mtx", laplace4);
+  file(name + ".mtx", laplace4);
+  file("bad.toml",
+       "\""
+       "a\\u001b[31m\" = 1\n");
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"pagerank", "g.csv"},
+                                             {"hits", "g.csv"},
+                                             {"katz", "g.csv"},
+                                             {"pagerank", "--powerlaw", "4", "--labels", "names"},
+                                             {name + ".mtx"},
+                                             {"inspect", name + ".mtx", "-v"},
+                                             {name},
+                                             {"a.mtx", "--method", name},
+                                             {"a.mtx", "--config", "bad.toml"}}) {
+    const auto result = run(arguments);
+    const std::string all = result.out + result.err;
+    EXPECT_EQ(all.find('\033'), std::string::npos) << all;
+    EXPECT_EQ(all.find('\007'), std::string::npos) << all;
+    EXPECT_NE(all.find("\\x1b[31m"), std::string::npos) << all;
+  }
+}
+
 TEST(Fitted, BreaksAtBlanksBelowTheText) {
   EXPECT_EQ(cli::fitted("matrix      one two three\n", 19), "matrix      one two\n            three\n");
   EXPECT_EQ(cli::fitted("  one two three", 9), "  one two\n    three");

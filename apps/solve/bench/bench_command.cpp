@@ -137,7 +137,7 @@ class Bench {
 
  private:
   void say(const std::string& text) const {
-    if (!settings_.quiet) write_stderr(text + '\n');
+    if (!settings_.quiet) write_stderr(fitted(text, 0) + '\n');
   }
 
   void announce() {
