@@ -96,7 +96,9 @@ class HostFactorSolve final : public FactorSolve<T> {
         row_from_(std::move(factors.row_from)),
         row_scale_(std::move(factors.row_scale)),
         column_to_(std::move(factors.column_to)),
-        column_scale_(std::move(factors.column_scale)) {}
+        column_scale_(std::move(factors.column_scale)) {
+    static_cast<void>(borrow());  // products one by one allocate nothing
+  }
 
   [[nodiscard]] std::int64_t rows() const override { return lower_.rows(); }
   [[nodiscard]] std::int64_t cols() const override { return lower_.rows(); }
@@ -106,7 +108,7 @@ class HostFactorSolve final : public FactorSolve<T> {
   [[nodiscard]] index_t upper_levels() const noexcept override { return upper_.levels(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept override {
     return lower_.bytes() + upper_.bytes() + row_from_.bytes() + row_scale_.bytes() + column_to_.bytes() +
-           column_scale_.bytes() + borrow()->bytes();
+           column_scale_.bytes() + static_cast<std::uint64_t>(lower_.rows()) * sizeof(T);
   }
   [[nodiscard]] bool has_transpose() const override { return true; }
 
