@@ -236,14 +236,6 @@ def test_errors_name_sizes():
         tessera.Preconditioner(sp.csr_array(np.array([[1., 0], [1, 0]])), "jacobi")
 
 
-@pytest.fixture
-def interrupts():
-    """Ctrl-C raises KeyboardInterrupt, also where the tests run in the background of a shell, which ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_ctrl_c_ends_a_solve_soon(interrupts):
     A = tessera.generate("poisson2d", 300)
     sent = []

@@ -273,7 +273,7 @@ def busy_solver():
     return solver, plan, may_end, thread
 
 
-def test_ctrl_c_ends_a_wait():
+def test_ctrl_c_ends_a_wait(interrupts):
     solver, _, may_end, thread = busy_solver()
     threading.Timer(.2, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)).start()
     start = time.monotonic()
