@@ -18,9 +18,8 @@ namespace tessera::io {
 class AtomicFile {
  public:
   /// \param path   compressed when it ends in ".gz"
-  /// \param source a file whose content this one repeats unasked: nobody else may read the copy; nothing: a new file
-  /// gets
-  ///               the permissions of all new files, and a replaced one keeps its own
+  /// \param source a file that this one copies unasked: nobody else may read the copy. Nothing: a new file has the
+  /// permissions of all new files, and a replaced one keeps its own.
   /// \throws IoError
   explicit AtomicFile(const std::filesystem::path& path, const std::optional<FileStamp>& source = std::nullopt);
   AtomicFile(const AtomicFile&) = delete;

@@ -53,10 +53,9 @@ struct ErrorAssessment {
 ///      1994). Systems that take at most 20 ms by a model are probed until a mode of the random part cannot hide,
 ///      others for a sixteenth of the iterations. Badly scaled systems, and those with a backward error above 1e-4, are
 ///      not screened.
-///   3. Else by direct factors where a model says at most 20 ms: A d = r, and A d = noise of the size of rounding
-///   errors;
-///      by the method with M else, A d = r + noise. Under ErrorGate::repair corrections follow an error above 1e-6 by
-///      factors, trusted_error by the method, and the error is measured again.
+///   3. Else direct factors, where a model says at most 20 ms, solve A d = r and A d = noise of rounding errors; the
+///      method with M solves A d = r + noise where they are not cheap. ErrorGate::repair corrects an error above
+///      good_error by factors, trusted_error by the method, and measures again.
 /// A rowwise backward error above 1e-4 leaves a claim to factors and bounds alone.
 /// \param report of the solve; reads iterations, norms and target
 /// \param limits of all solves together; the observer is called

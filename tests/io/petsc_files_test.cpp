@@ -64,7 +64,7 @@ TEST(PetscFiles, SinglePrecision) {
   EXPECT_NE(refusal(petsc32() + vector), "accepted");
   EXPECT_NE(refusal(single_matrix() + doubles), "accepted");
   EXPECT_NE(refusal(doubles + single_matrix()), "accepted");
-  // Of objects without values none tells.
+  // An object without values does not tell.
   const std::string empty = Bytes(std::endian::big).add<std::int32_t>({1211214, 0}).text();
   EXPECT_EQ(read(empty + petsc32()), small);
   EXPECT_NE(refusal(empty + single_matrix()), "accepted");
