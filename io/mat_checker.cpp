@@ -42,7 +42,7 @@ class MatChecker {
     order_ = file.bytes.substr(order_at, 2) == "IM" ? std::endian::little : std::endian::big;
   }
 
-  [[nodiscard]] MatContent copy() {
+  [[nodiscard]] MatVariables copy() {
     target_.append(file_.bytes.substr(0, header_bytes));
     std::size_t at = header_bytes;
     while (at < file_.bytes.size()) {
@@ -100,15 +100,15 @@ class MatChecker {
     return text;
   }
 
-  /// An element of a variable, which may be cut behind it.
-  struct Element {
+  /// A data element of a variable, which may be cut behind it.
+  struct DataElement {
     std::int64_t type = 0;
     bool is_small = false;
     std::string_view data;
     std::size_t end = 0;  ///< where the next one begins
   };
 
-  [[nodiscard]] Element element_at(std::string_view content, std::size_t begin, std::size_t at) const {
+  [[nodiscard]] DataElement element_at(std::string_view content, std::size_t begin, std::size_t at) const {
     if (begin > content.size() || content.size() - begin < tag_bytes) fail(at, "the variable is cut off");
     const std::uint32_t first = word(content, begin);
     const bool is_small = first >> 16U != 0;
@@ -124,7 +124,7 @@ class MatChecker {
     if (variable.size() < tag_bytes) fail(at, "the variable is cut off");
     const std::string_view content = variable.substr(tag_bytes, word(variable, 4));
     if (word(variable, 0) != matrix_type || content.empty()) return false;
-    const Element flags = element_at(content, 0, at);
+    const DataElement flags = element_at(content, 0, at);
     check_fixed_size(flags, 0, at);
     const std::string_view padded = element_at(content, element_at(content, flags.end, at).end, at).data;
     const std::string_view name = padded.substr(0, padded.find('\0'));
@@ -165,7 +165,7 @@ class MatChecker {
     Claims claims;
     std::size_t number = 0;  // flags, dimensions, name, then what the class has
     for (std::size_t begin = 0; begin < content.size(); ++number) {
-      const Element element = element_at(content, begin, at);
+      const DataElement element = element_at(content, begin, at);
       if (element.type == matrix_type) check_matrix(element.data, at, depth + 1);
       check_fixed_size(element, number, at);
       if (number == 3) claims.has_small_fourth = element.is_small && element.data.size() == 4;
@@ -177,7 +177,7 @@ class MatChecker {
 
   /// matio takes flags, and the length of the names of a structure, from where they stand in files of MATLAB, whatever
   /// size their tags have.
-  void check_fixed_size(const Element& element, std::size_t number, std::size_t at) const {
+  void check_fixed_size(const DataElement& element, std::size_t number, std::size_t at) const {
     if (number > 0 || (element.type == MAT_T_UINT32 && !element.is_small && element.data.size() == 8)) return;
     fail(at, fmt::format("expected 8 bytes of flags of the variable, found {} of type {}", element.data.size(),
                          element.type));
@@ -289,13 +289,13 @@ class MatChecker {
   bool wants_sparse_;
   MemoryBudget& budget_;
   MemoryFile& target_;
-  MatContent content_;
+  MatVariables content_;
   std::endian order_ = std::endian::little;
 };
 
 }  // namespace
 
-MatContent copy_checked_mat(const FileBytes& file, bool wants_sparse, MemoryBudget& budget, MemoryFile& target) {
+MatVariables copy_checked_mat(const FileBytes& file, bool wants_sparse, MemoryBudget& budget, MemoryFile& target) {
   return MatChecker(file, wants_sparse, budget, target).copy();
 }
 

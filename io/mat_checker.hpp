@@ -12,8 +12,8 @@
 
 namespace tessera::io {
 
-/// Of a file and its copy.
-struct MatContent {
+/// Variables of a file, and the memory that those copied will take.
+struct MatVariables {
   std::vector<std::string> names;  ///< of all variables
   std::uint64_t bytes = 0;         ///< at most in memory, once matio has read what was copied
 };
@@ -22,7 +22,7 @@ struct MatContent {
 /// element within the one that holds it and with as many values as its dimensions say.
 /// \param wants_sparse of the variables without a name sparse ones are wanted, or else dense ones; structures always
 /// \throws ParseError for what is not; OutOfMemory
-[[nodiscard]] MatContent copy_checked_mat(const FileBytes& file, bool wants_sparse, MemoryBudget& budget,
-                                          MemoryFile& target);
+[[nodiscard]] MatVariables copy_checked_mat(const FileBytes& file, bool wants_sparse, MemoryBudget& budget,
+                                            MemoryFile& target);
 
 }  // namespace tessera::io

@@ -75,7 +75,7 @@ class MatReader {
   /// \param wants_sparse which kind is looked for where no variable is named
   MatReader(const FileBytes& file, bool wants_sparse, MemoryBudget& budget) : name_(file.name), budget_(budget) {
     MemoryFile content(file.name, budget);
-    const MatContent copied = copy_checked_mat(file, wants_sparse, budget, content);
+    const MatVariables copied = copy_checked_mat(file, wants_sparse, budget, content);
     all_ = copied.names;
     mat_.reset(matio().open(content.path().c_str(), MAT_ACC_RDONLY));
     if (mat_ == nullptr) throw ParseError::at_byte(name_, 0, "the header of the MATLAB file is damaged");

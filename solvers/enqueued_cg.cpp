@@ -5,7 +5,7 @@
 #include "solvers/enqueued_cg.hpp"
 
 #include "core/cuda/memory.hpp"
-#include "core/one_at_a_time.hpp"
+#include "core/exclusive_calls.hpp"
 #include "solvers/cg_iteration.hpp"
 #include "solvers/stopping.hpp"
 #include "tessera/error.hpp"
@@ -48,7 +48,7 @@ class EnqueuedCg<T>::Impl {
   }
 
   void enqueue(std::span<const T> b, std::span<T> x, SolveOutcome* outcome) {
-    const auto turn = turns_.take("EnqueuedCg");
+    const auto scope = calls_.enter("EnqueuedCg");
     arguments_.take(b, x);
     check(outcome);
     if (!(Recorded::of(arguments_) == recorded_)) prepare();
@@ -138,7 +138,7 @@ class EnqueuedCg<T>::Impl {
   Recorded recorded_;
   fused::EnqueuedSolve<detail::EnqueuedCgState> solve_;
   std::int64_t n_;
-  detail::OneAtATime turns_;
+  detail::ExclusiveCalls calls_;
   Array<T> b_, x_, r_, p_, q_, kept_;
   Array<T> z_;  ///< empty where M is fused
 };

@@ -1,13 +1,11 @@
 /// Iterative methods kept for many solves.
 #include "tessera/iterative_solver.hpp"
 
-#include "core/one_at_a_time.hpp"
+#include "core/exclusive_calls.hpp"
 #include "solvers/fused/vector_ops.hpp"
 #include "solvers/registry.hpp"
 #include "tessera/array.hpp"
-#include "tessera/preconditioner.hpp"
 
-#include <array>
 #include <optional>
 
 namespace tessera {
@@ -27,7 +25,7 @@ class IterativeSolver<T>::Impl {
   }
 
   [[nodiscard]] SolveReport solve(std::span<const T> b, std::span<T> x) {
-    const auto turn = turns_.take("IterativeSolver");
+    const auto scope = calls_.enter("IterativeSolver");
     // Without a state an earlier preparation has thrown.
     if (!state_ || !(Recorded::of(arguments_) == recorded_)) prepare();
     problem_->take(b, x);
@@ -37,16 +35,14 @@ class IterativeSolver<T>::Impl {
   }
 
   [[nodiscard]] SolveReport solve_transposed(std::span<const T> b, std::span<T> x) {
-    const auto turn = turns_.take("IterativeSolver");
+    const auto scope = calls_.enter("IterativeSolver");
     const Recorded now = Recorded::of(arguments_);
-    const std::array symmetric{is_symmetric(given_a_), is_symmetric(given_m_)};
-    if (!transposed_ || !(now == transposed_of_) || symmetric != symmetric_then_) {
+    if (!transposed_ || !(now == transposed_of_)) {
       transposed_.reset();
       transposed_a_ = transposed(given_a_);
       transposed_m_ = transposed(given_m_);
       transposed_ = std::make_unique<Impl>(method_, *transposed_a_, transposed_m_.get(), options_);
       transposed_of_ = now;
-      symmetric_then_ = symmetric;
     }
     return transposed_->solve(b, x);
   }
@@ -80,12 +76,6 @@ class IterativeSolver<T>::Impl {
 
   using Recorded = detail::RecordedOperands<T>;
 
-  /// Whether transposed() is the operator itself: a refresh() may change that.
-  [[nodiscard]] static bool is_symmetric(const LinearOperator<T>& given) {
-    const auto* const m = dynamic_cast<const Preconditioner<T>*>(&given);
-    return m != nullptr && m->info().is_symmetric;
-  }
-
   void prepare() {
     state_.reset();
     problem_.emplace(arguments_);
@@ -105,12 +95,11 @@ class IterativeSolver<T>::Impl {
   std::unique_ptr<detail::KrylovMethod<T>> state_;
   Recorded recorded_;
   Array<T> x_;  ///< empty where the caller's x serves
-  detail::OneAtATime turns_;
+  detail::ExclusiveCalls calls_;
   std::shared_ptr<const FusedOperator<T>> transposed_a_;
   std::shared_ptr<const FusedOperator<T>> transposed_m_;
   std::unique_ptr<Impl> transposed_;  ///< of Aᵀ and Mᵀ, from the first solve with them on
   Recorded transposed_of_;            ///< A and M then
-  std::array<bool, 2> symmetric_then_{};
 };
 
 template <class T>

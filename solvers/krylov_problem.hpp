@@ -81,6 +81,10 @@ struct KrylovProblem : KrylovArguments<T> {
   }
 };
 
+/// Whether transposed() gives the operator itself: identities, diagonals, preconditioners that say so.
+template <class T>
+[[nodiscard]] bool is_own_transpose(const FusedOperator<T>& a);
+
 /// What a recorded loop refers to in A and M: other where new values have moved memory, so that the loop has to be
 /// recorded anew.
 template <class T>
@@ -88,6 +92,8 @@ struct RecordedOperands {
   std::uint64_t product_with_a = 0;  ///< EnqueuedProduct::recording_id(); 0 where nothing is recorded
   std::uint64_t product_with_m = 0;
   const T* diagonal_of_m = nullptr;
+  bool a_is_symmetric = false;  ///< is_own_transpose(): a refresh() may change it
+  bool m_is_symmetric = false;
 
   [[nodiscard]] static RecordedOperands of(const KrylovArguments<T>& arguments) {
     const auto id = [](const FusedOperator<T>& each) {
@@ -95,7 +101,8 @@ struct RecordedOperands {
       return product == nullptr ? std::uint64_t{0} : product->recording_id();
     };
     const auto diagonal = arguments.m.diagonal();
-    return {id(arguments.a), id(arguments.m), diagonal ? diagonal->data() : nullptr};
+    return {id(arguments.a), id(arguments.m), diagonal ? diagonal->data() : nullptr, is_own_transpose(arguments.a),
+            is_own_transpose(arguments.m)};
   }
   friend bool operator==(const RecordedOperands&, const RecordedOperands&) = default;
 };

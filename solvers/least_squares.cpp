@@ -150,7 +150,7 @@ void LeastSquaresSolve<T>::choose_units() {
     scaling_ = Array<T>(problem_.cols(), Init::none, device_);
     fused::transform_reduce(
         device_, problem_.cols(),
-        LeastSquaresScaling<T>{.diagonal = problem_.diagonal, .exponent = d_exponent_, .to = scaling_.data()});
+        LeastSquaresScaleDiagonal<T>{.diagonal = problem_.diagonal, .exponent = d_exponent_, .to = scaling_.data()});
   }
   exponent = bounded_exponent<T>(d_exponent_ - largest_exponent);
   if (std::abs(exponent) <= plain_exponent<T> && scaling_.empty()) return;
@@ -191,7 +191,7 @@ void LeastSquaresSolve<T>::compute_residuals() {
     LeastSquaresScaledNorm<T> scaled{.diagonal = diagonal(), .s = transposed_image_.data()};
     scaled_s_norm_ = std::sqrt(fused::transform_reduce(device_, problem_.cols(), scaled));
     if (!is_far_from_limits(scaled_s_norm_)) {
-      const LeastSquaresLargest<T> op{.diagonal = diagonal(), .s = transposed_image_.data()};
+      const LeastSquaresScaledMaxNorm<T> op{.diagonal = diagonal(), .s = transposed_image_.data()};
       const double largest = fused::transform_reduce(device_, problem_.cols(), op).value;
       if (largest > 0.0 && std::isfinite(largest)) {
         scaled.exponent = std::ilogb(largest);

@@ -139,7 +139,7 @@ struct LeastSquaresScaledNorm {
 
 /// max |d_i s_i|
 template <class T>
-struct LeastSquaresLargest {
+struct LeastSquaresScaledMaxNorm {
   using Sums = fused::Largest;
   const T* diagonal;
   const T* s;
@@ -150,7 +150,7 @@ struct LeastSquaresLargest {
 
 /// to = 2^-exponent D
 template <class T>
-struct LeastSquaresScaling {
+struct LeastSquaresScaleDiagonal {
   using Sums = NoSum;
   const T* diagonal;  ///< null: D = I
   int exponent;
@@ -183,7 +183,8 @@ struct LeastSquaresFirstDirection {
 };
 
 template <class T>
-using LeastSquaresOps = fused::OpList<LeastSquaresScaledCopy<T>, LeastSquaresScaledNorm<T>, LeastSquaresLargest<T>,
-                                      LeastSquaresScaling<T>, LeastSquaresFirstDirection<T>>;
+using LeastSquaresOps =
+    fused::OpList<LeastSquaresScaledCopy<T>, LeastSquaresScaledNorm<T>, LeastSquaresScaledMaxNorm<T>,
+                  LeastSquaresScaleDiagonal<T>, LeastSquaresFirstDirection<T>>;
 
 }  // namespace tessera::detail

@@ -3,8 +3,8 @@
 #include "tessera/mixed_precision.hpp"
 
 #include "core/device/matrix_place.hpp"
+#include "core/exclusive_calls.hpp"
 #include "core/fused_adapter.hpp"
-#include "core/one_at_a_time.hpp"
 #include "core/parallel.hpp"
 #include "core/stopwatch.hpp"
 #include "solvers/amg/transform_rows.hpp"
@@ -157,7 +157,7 @@ class MixedPrecisionSolver::Impl final : public Refinement<float> {
   }
 
   [[nodiscard]] MixedSolveReport solve(std::span<const double> b, std::span<double> x) {
-    const auto turn = turns_.take("MixedPrecisionSolver");
+    const auto scope = calls_.enter("MixedPrecisionSolver");
     // Checks sizes and places; what single precision need not see, double refuses or solves in its words.
     const KrylovArguments<double> checked(*fused_a_, *fused_a_, b, x, options_);
     const Stopwatch watch;
@@ -294,7 +294,7 @@ class MixedPrecisionSolver::Impl final : public Refinement<float> {
   int matrix_exponent_;
   std::shared_ptr<const FusedOperator<double>> fused_a_;
   IdentityOperator<float> identity_;
-  OneAtATime turns_;
+  ExclusiveCalls calls_;
   KrylovArguments<float> arguments_;
   std::optional<KrylovProblem<float>> problem_;
   std::unique_ptr<KrylovMethod<float>> state_;

@@ -1,7 +1,7 @@
 /// PageRank kept for many solves.
 #include "tessera/pagerank_solver.hpp"
 
-#include "core/one_at_a_time.hpp"
+#include "core/exclusive_calls.hpp"
 #include "solvers/pagerank_batch.hpp"
 #include "tessera/error.hpp"
 
@@ -24,7 +24,7 @@ class PageRankSolver<T>::Impl {
     if (static_cast<std::int64_t>(ranks.size()) != vertices) {
       throw DimensionError(fmt::format("ranks must have one element per vertex: {}, got {}", vertices, ranks.size()));
     }
-    const auto turn = turns_.take("PageRankSolver");
+    const auto scope = calls_.enter("PageRankSolver");
     const auto teleport = detail::look_at_teleport(personalization, vertices, transition_.device());
     const std::span<const detail::TeleportWeights> only(&teleport, 1);
     std::optional<detail::RankBatch<T>>& batch = personalization.empty() ? uniform_ : personalized_;
@@ -54,7 +54,7 @@ class PageRankSolver<T>::Impl {
   // What a GPU has recorded depends on whether there is a distribution.
   std::optional<detail::RankBatch<T>> uniform_;
   std::optional<detail::RankBatch<T>> personalized_;
-  detail::OneAtATime turns_;
+  detail::ExclusiveCalls calls_;
 };
 
 template <class T>

@@ -9,7 +9,7 @@
 #include "core/enqueued_product.hpp"
 #include "core/stopwatch.hpp"
 #include "core/tolerance_text.hpp"
-#include "core/work_spaces.hpp"
+#include "core/workspace_pool.hpp"
 #include "solvers/amg/probe.hpp"
 #include "solvers/amg/spectral_radius.hpp"
 #include "solvers/amg/transform_rows.hpp"
@@ -152,11 +152,11 @@ struct PolynomialPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
   std::unique_ptr<SpmvPlan<T>> explicit_plan;  ///< null where it is not
   std::vector<detail::PolynomialStepWeights> weights;
   Array<T> inverse;  ///< of the diagonal
-  struct Vectors {
+  struct Workspace {
     Array<T> product;  ///< A z
     Array<T> other;    ///< every second z
   };
-  detail::WorkSpaces<Vectors> spaces;
+  detail::WorkspacePool<Workspace> spaces;
   PreconditionerInfo info;
   PolynomialInfo polynomial;
 
@@ -224,8 +224,8 @@ struct PolynomialPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
 
   [[nodiscard]] auto borrow() const {
     return spaces.borrow([this] {
-      return Vectors{Array<T>(weights.size() > 1 ? n : 0, Init::none, device),
-                     Array<T>(uses_other() ? n : 0, Init::none, device)};
+      return Workspace{Array<T>(weights.size() > 1 ? n : 0, Init::none, device),
+                       Array<T>(uses_other() ? n : 0, Init::none, device)};
     });
   }
 

@@ -1,5 +1,6 @@
 /// Aᵀ as an operator: that of a plan, A itself where the two are equal, or one of the product alone.
 #include "core/fused_adapter.hpp"
+#include "solvers/krylov_problem.hpp"
 #include "spmv/plan_internals.hpp"
 #include "tessera/fused_operator.hpp"
 #include "tessera/preconditioner.hpp"
@@ -31,24 +32,26 @@ class TransposedAdapter final : public FusedOperator<T> {
   std::shared_ptr<const FusedOperator<T>> a_;
 };
 
+}  // namespace
+
 template <class T>
-bool is_own_transpose(const FusedOperator<T>& a) {
+bool detail::is_own_transpose(const FusedOperator<T>& a) {
   if (a.is_identity() || a.diagonal()) return true;
   const auto* const m = dynamic_cast<const Preconditioner<T>*>(&a);
   return m != nullptr && m->info().is_symmetric;
 }
-
-}  // namespace
 
 template <class T>
 std::shared_ptr<const FusedOperator<T>> transposed(const LinearOperator<T>& A) {
   if (!A.has_transpose()) A.apply_transposed({}, {});  // throws, and names the remedy
   if (const auto* const plan = dynamic_cast<const SpmvPlan<T>*>(&A)) return PlanInternals::transposed(*plan);
   std::shared_ptr<const FusedOperator<T>> a = detail::fused_operator(A);
-  if (is_own_transpose(*a)) return a;
+  if (detail::is_own_transpose(*a)) return a;
   return std::make_shared<const TransposedAdapter<T>>(std::move(a));
 }
 
+template bool detail::is_own_transpose(const FusedOperator<float>&);
+template bool detail::is_own_transpose(const FusedOperator<double>&);
 template std::shared_ptr<const FusedOperator<float>> transposed(const LinearOperator<float>&);
 template std::shared_ptr<const FusedOperator<double>> transposed(const LinearOperator<double>&);
 

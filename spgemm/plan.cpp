@@ -1,5 +1,5 @@
 /// Sparse products planned once: structure of C and workspaces, then values alone.
-#include "core/one_at_a_time.hpp"
+#include "core/exclusive_calls.hpp"
 #include "spgemm/common/backends.hpp"
 #include "tessera/error.hpp"
 
@@ -12,10 +12,10 @@ namespace tessera {
 template <class T>
 struct SpgemmPlan<T>::Impl {
   std::unique_ptr<detail::ProductPlan<T>> plan;
-  detail::OneAtATime turns;
+  detail::ExclusiveCalls calls;
 
   void multiply_into(const Csr<T>* a, const Csr<T>* b, std::span<T> values) {
-    const auto turn = turns.take("SpgemmPlan");
+    const auto scope = calls.enter("SpgemmPlan");
     plan->multiply_into(a, b, values);
   }
 

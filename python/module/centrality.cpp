@@ -1,6 +1,6 @@
 // HITS and Katz centrality of a graph by its out-links.
-#include "claims.hpp"
 #include "matrix.hpp"
+#include "object_locks.hpp"
 #include "reports.hpp"
 #include "watch.hpp"
 #include "words.hpp"
@@ -61,7 +61,7 @@ template <class T>
   Array<T> hubs(adjacency.csr->rows(), Init::none, spmv.device);
   Array<T> authorities(adjacency.csr->cols(), Init::none, spmv.device);
   const HitsReport report = unlocked([&] {
-    const Claim claim("a ranking", spmv.device, {});
+    const ObjectLock lock("a ranking", spmv.device, {});
     const SpmvPlan<T> plan(adjacency.csr, spmv);
     plan_info = plan.info();
     return hits<T>(plan, hubs.span(), authorities.span(), options);
@@ -84,7 +84,7 @@ template <class T>
   PlanInfo plan_info;
   Array<T> scores(adjacency.csr->rows(), Init::none, spmv.device);
   const KatzReport report = unlocked([&] {
-    const Claim claim("a ranking", spmv.device, {});
+    const ObjectLock lock("a ranking", spmv.device, {});
     const SpmvPlan<T> plan(transpose(adjacency.csr->view(), spmv.device), spmv);
     plan_info = plan.info();
     return katz<T>(plan, scores.span(), options);

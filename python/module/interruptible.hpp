@@ -5,8 +5,8 @@
 /// one, the call raises what the signal asks for, and the work goes on to its end in the background, unseen.
 #pragma once
 
-#include "claims.hpp"
 #include "matrix.hpp"
+#include "object_locks.hpp"
 #include "watch.hpp"
 
 #include <cstddef>
@@ -72,7 +72,7 @@ template <class Work>
     explicit Own(Work&& given, std::shared_ptr<Watch> given_watch)
         : work(std::move(given)), watch(std::move(given_watch)) {}
     void do_run() override {
-      const ClaimsFor claims(caller);
+      const LockOwnerScope owner(caller);
       result.emplace(work());
     }
     bool cancel() noexcept override {
@@ -81,7 +81,7 @@ template <class Work>
     }
     Work work;
     std::shared_ptr<Watch> watch;
-    Claimant caller = Claimant::of_this_thread();
+    LockOwner caller = LockOwner::of_this_thread();
     std::optional<Result> result;
   };
   if (!is_worth_a_thread(entries)) return unlocked(work);

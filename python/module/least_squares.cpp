@@ -1,6 +1,6 @@
 // Least squares: LSMR and CGLS.
-#include "claims.hpp"
 #include "matrix.hpp"
+#include "object_locks.hpp"
 #include "reports.hpp"
 #include "watch.hpp"
 #include "words.hpp"
@@ -62,7 +62,7 @@ template <class T>
   Watch watch(std::move(callback));
   watch.observe(options);
   const LeastSquaresReport report = unlocked([&] {
-    const Claim claim("a solve", device, {{&A}});
+    const ObjectLock lock("a solve", device, {{&A}});
     std::unique_ptr<FusedOperator<T>> scaling = std::make_unique<IdentityOperator<T>>(A.cols(), device);
     double set_up_ms = 0.0;
     if (scaled) {

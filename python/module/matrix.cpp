@@ -1,8 +1,8 @@
 // Matrices from arrays, generators and files, and their arrays for Python.
 #include "matrix.hpp"
 
-#include "claims.hpp"
 #include "interruptible.hpp"
+#include "object_locks.hpp"
 
 #include "tessera/adopt_csr.hpp"
 #include "tessera/context.hpp"
@@ -71,7 +71,7 @@ template <class T>
   require_device("indices", columns.device_type(), columns.device_id(), memory.device);
   memory.owner = owner_of(std::tuple(offsets, columns, values));
   auto csr = unlocked([&] {
-    const Claim claim("adopting a matrix", memory.device, {});
+    const ObjectLock lock("adopting a matrix", memory.device, {});
     return std::make_shared<const Csr<T>>(with_index_types(offsets, columns, [&](auto first, auto second) {
       return adopt_csr<T>(rows, cols, first, second, span_of<const T>(values), memory);
     }));

@@ -1,7 +1,7 @@
 // Plans and operators: y = A x from Python, and Python functions as operators.
-#include "claims.hpp"
 #include "interruptible.hpp"
 #include "matrix.hpp"
+#include "object_locks.hpp"
 #include "watch.hpp"
 #include "words.hpp"
 
@@ -26,7 +26,7 @@ void apply(const LinearOperator<T>& self, const Vector<const T>& x, const Vector
   require_device("x", x, device);
   require_device("y", y, device);
   const nb::gil_scoped_release release;
-  const Claim claim("a product", device, {{&self}});
+  const ObjectLock lock("a product", device, {{&self}});
   if (transposed) {
     self.apply_transposed(span_of<const T>(x), span_of<T>(y));
   } else {
@@ -57,7 +57,7 @@ void apply_many(const SpmvPlan<T>& self, const Block<const T>& x, const Block<T>
                                     static_cast<std::int64_t>(block.shape(1)), MultiVectorLayout::row_major);
   };
   const nb::gil_scoped_release release;
-  const Claim claim("a product", self.device(), {{&self}});
+  const ObjectLock lock("a product", self.device(), {{&self}});
   self.apply_many(view(x), view(y));
 }
 
@@ -124,14 +124,14 @@ void bind_type(nb::module_& module, const std::string& suffix) {
              const Device where = device.empty() ? matrix.csr->device() : Device::parse(device);
              const SpmvOptions options = plan_options(kernel, where, transpose, determinism, applications);
              new (self) Plan(interruptible(matrix.csr->nnz(), [csr = matrix.csr, options] {
-               const Claim claim("a plan", options.device, {});
+               const ObjectLock lock("a plan", options.device, {});
                return Plan(csr, options);
              }));
            })
       .def_prop_ro("facts",
                    [](const Plan& self) {
                      return facts_of(unlocked([&] {
-                       const Claim claim("info", Device{}, {{&self}});
+                       const ObjectLock lock("info", Device{}, {{&self}});
                        return self.info();
                      }));
                    })
@@ -140,14 +140,14 @@ void bind_type(nb::module_& module, const std::string& suffix) {
       .def("arrays",
            [](const Plan& self) {
              return arrays_of<T>(unlocked([&] {
-               const Claim claim("a copy of the matrix", self.device(), {{&self}});
+               const ObjectLock lock("a copy of the matrix", self.device(), {{&self}});
                return Csr<T>::copy_of(self.matrix());
              }));
            })
       .def("suits_cg",
            [](const Plan& self) {
              return interruptible(self.matrix().nnz(), [&self, keep = kept(self)] {
-               const Claim claim("a look at the matrix", self.device(), {{&self}});
+               const ObjectLock lock("a look at the matrix", self.device(), {{&self}});
                return suits_cg<T>(self.matrix(), self.matrix_device());
              });
            })
@@ -155,14 +155,14 @@ void bind_type(nb::module_& module, const std::string& suffix) {
            [](Plan& self) {
              if (self.has_transpose()) return;
              const nb::gil_scoped_release release;
-             const Claim claim("a transpose", self.device(), {{&self, Access::exclusive}});
+             const ObjectLock lock("a transpose", self.device(), {{&self, LockMode::exclusive}});
              self.prepare_transpose();
            })
       .def(
           "update_values",
           [](Plan& self, const Vector<const T>& values) {
             const nb::gil_scoped_release release;
-            const Claim claim("update_values", self.device(), {{&self, Access::exclusive}});
+            const ObjectLock lock("update_values", self.device(), {{&self, LockMode::exclusive}});
             self.update_values(span_of<const T>(values));
           },
           nb::arg("values").noconvert())

@@ -1,7 +1,7 @@
 // PageRank on a graph by its out-links.
-#include "claims.hpp"
 #include "interruptible.hpp"
 #include "matrix.hpp"
+#include "object_locks.hpp"
 #include "reports.hpp"
 #include "watch.hpp"
 #include "words.hpp"
@@ -51,7 +51,7 @@ template <class T>
   watch->observe(options);
   options.spmv.device = device;
   const auto work = [csr = adjacency.csr, teleport = personalization, options, device] {
-    const Claim claim("pagerank", device, {});
+    const ObjectLock lock("pagerank", device, {});
     const TransitionMatrix<T> transition(csr->view(), device);
     PageRankResult<T> ranked = pagerank<T>(transition, options);
     if (!device.is_host()) ranked.ranks = ranked.ranks.to(Device{});

@@ -1,8 +1,8 @@
 // Preconditioners by name, with their options as keyword arguments.
-#include "claims.hpp"
 #include "errors.hpp"
 #include "interruptible.hpp"
 #include "matrix.hpp"
+#include "object_locks.hpp"
 #include "words.hpp"
 
 #include "tessera/amg.hpp"
@@ -48,9 +48,9 @@ template <class Value>
 }
 
 /// The keywords of a preconditioner, taken one by one; those that are left are none of its options.
-class Keywords {
+class KeywordArguments {
  public:
-  Keywords(std::string kind, const nb::dict& given) : kind_(std::move(kind)) { left_.update(given); }
+  KeywordArguments(std::string kind, const nb::dict& given) : kind_(std::move(kind)) { left_.update(given); }
 
   template <class Value>
   void take(const char* name, Value& value) {
@@ -90,7 +90,7 @@ class Keywords {
   std::vector<std::string_view> known_;
 };
 
-[[nodiscard]] AmgOptions amg_options(Keywords& keywords) {
+[[nodiscard]] AmgOptions amg_options(KeywordArguments& keywords) {
   AmgOptions options;
   keywords.take("strength_threshold", options.strength_threshold);
   keywords.take("coarsest_rows", options.coarsest_rows);
@@ -108,7 +108,7 @@ class Keywords {
   return options;
 }
 
-[[nodiscard]] PolynomialOptions polynomial_options(const std::string& kind, Keywords& keywords) {
+[[nodiscard]] PolynomialOptions polynomial_options(const std::string& kind, KeywordArguments& keywords) {
   PolynomialOptions options;
   if (kind == "neumann") {
     options.kind = PolynomialKind::neumann;
@@ -124,7 +124,7 @@ class Keywords {
   return options;
 }
 
-[[nodiscard]] IncompleteFactorOptions factor_options(FactorKind kind, Keywords& keywords) {
+[[nodiscard]] IncompleteFactorOptions factor_options(FactorKind kind, KeywordArguments& keywords) {
   IncompleteFactorOptions options;
   options.kind = kind;
   if (kind == FactorKind::ict) {
@@ -148,14 +148,14 @@ constexpr std::array factor_kinds{FactorKind::ilu0,  FactorKind::iluk, FactorKin
 template <class M, class T, class... Settings>
 [[nodiscard]] std::shared_ptr<Preconditioner<T>> set_up(const SpmvPlan<T>& plan, const Settings&... settings) {
   return interruptible(plan.matrix().nnz(), [&plan, keep = kept(plan), settings...] {
-    const Claim claim("a preconditioner", plan.device(), {{&plan}});
+    const ObjectLock lock("a preconditioner", plan.device(), {{&plan}});
     return std::shared_ptr<Preconditioner<T>>(std::make_shared<M>(plan.matrix(), settings..., plan.device()));
   });
 }
 
 template <class T>
 [[nodiscard]] std::shared_ptr<Preconditioner<T>> make_preconditioner(const SpmvPlan<T>& plan, const std::string& kind,
-                                                                     Keywords keywords) {
+                                                                     KeywordArguments keywords) {
   if (kind == "jacobi") {
     keywords.refuse_rest();
     return set_up<JacobiPreconditioner<T>>(plan);
@@ -190,7 +190,7 @@ template <class T>
     keywords.refuse_rest();
     if (!plan.device().is_host()) throw NotSupported("preconditioner \"direct\" works on the host alone");
     return interruptible(plan.matrix().nnz(), [&plan, keep = kept(plan)] {
-      const Claim claim("a preconditioner", plan.device(), {{&plan}});
+      const ObjectLock lock("a preconditioner", plan.device(), {{&plan}});
       return std::shared_ptr<Preconditioner<T>>(std::make_shared<DirectFactors<T>>(plan.matrix()));
     });
   }
@@ -227,7 +227,7 @@ void bind_type(nb::module_& module, const std::string& suffix) {
       .def_prop_ro("facts",
                    [](const Preconditioner<T>& self) {
                      const PreconditionerInfo info = unlocked([&] {
-                       const Claim claim("info", Device{}, {{&self}});
+                       const ObjectLock lock("info", Device{}, {{&self}});
                        return self.info();
                      });
                      nb::dict facts;
@@ -239,13 +239,13 @@ void bind_type(nb::module_& module, const std::string& suffix) {
                    })
       .def("refresh", [](Preconditioner<T>& self, const SpmvPlan<T>& plan) {
         unlocked([&] {
-          const Claim claim("refresh", self.device(), {{&self, Access::exclusive}, {&plan}});
+          const ObjectLock lock("refresh", self.device(), {{&self, LockMode::exclusive}, {&plan}});
           self.refresh(plan.matrix());
         });
       });
   module.def("hash_of_positions", &hash_of_positions<T>);
   module.def("make_preconditioner", [](const SpmvPlan<T>& plan, const std::string& kind, const nb::dict& keywords) {
-    return make_preconditioner<T>(plan, kind, Keywords(kind, keywords));
+    return make_preconditioner<T>(plan, kind, KeywordArguments(kind, keywords));
   });
 }
 

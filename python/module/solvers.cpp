@@ -1,7 +1,7 @@
 // Iterative methods on operators, once or many times, and the ladder of methods.
-#include "claims.hpp"
 #include "interruptible.hpp"
 #include "matrix.hpp"
+#include "object_locks.hpp"
 #include "reports.hpp"
 #include "watch.hpp"
 #include "words.hpp"
@@ -77,7 +77,7 @@ class Solver {
     watch_.observe(options);
     const IterativeMethod named = parse_iterative_method(method);
     const nb::gil_scoped_release release;
-    const Claim claim("a solver", device_, {{a_}, {m_}});
+    const ObjectLock lock("a solver", device_, {{a_}, {m_}});
     if (M == nullptr) {
       solver_.emplace(named, A, options);
     } else {
@@ -91,7 +91,7 @@ class Solver {
     require_device("b", b, device_);
     require_device("x0", x, device_);
     return facts_of(unlocked([&] {
-      const Claim claim("solve", device_, {{this, Access::exclusive}, {a_}, {m_}});
+      const ObjectLock lock("solve", device_, {{this, LockMode::exclusive}, {a_}, {m_}});
       if (transposed) return solver_->solve_transposed(span_of<const T>(b), span_of<T>(x));
       return solver_->solve(span_of<const T>(b), span_of<T>(x));
     }));
@@ -131,7 +131,7 @@ template <class T>
   watch.observe(options);
   const IterativeMethod named = parse_iterative_method(method);
   const auto reports = unlocked([&] {
-    const Claim claim("a solve", A.device(), {{&A}, {M}});
+    const ObjectLock lock("a solve", A.device(), {{&A}, {M}});
     const IdentityOperator<T> identity(A.rows(), A.device());
     return solve_columns<T>(named, A, M == nullptr ? identity : *M, view_of<const T>(b), view_of<T>(x), options);
   });
@@ -193,7 +193,7 @@ template <class T>
   }
   watch->observe(options.solver);
   const auto work = [&A, keep = kept(A), b, x, options] {
-    const Claim claim("a solve", A.device(), {{&A}});
+    const ObjectLock lock("a solve", A.device(), {{&A}});
     const MatrixStatistics facts = statistics<T>(A.matrix(), A.matrix_device());
     return solve<T>(A, facts, span_of<const T>(b), span_of<T>(x), options);
   };
@@ -212,7 +212,7 @@ template <class T>
   watch.observe(options);
   const IterativeMethod named = parse_iterative_method(method);
   const MixedSolveReport report = unlocked([&] {
-    const Claim claim("a solve", A.device(), {{&A}, {&single}, {M}});
+    const ObjectLock lock("a solve", A.device(), {{&A}, {&single}, {M}});
     const IdentityOperator<float> identity(single.rows(), single.device());
     return solve_mixed(named, A, single, M == nullptr ? identity : *M, span_of<const double>(b), span_of<double>(x),
                        options);

@@ -1,7 +1,7 @@
 // Products of two sparse matrices.
-#include "claims.hpp"
 #include "interruptible.hpp"
 #include "matrix.hpp"
+#include "object_locks.hpp"
 #include "watch.hpp"
 #include "words.hpp"
 
@@ -39,7 +39,7 @@ template <class T>
   options.device = a.csr->device();
   const std::int64_t entries = std::max(a.csr->nnz(), b.csr->nnz());
   SpgemmResult<T> result = interruptible(entries, [left = a.csr, right = b.csr, options] {
-    const Claim claim("a product", options.device, {});
+    const ObjectLock lock("a product", options.device, {});
     SpgemmResult<T> product = spgemm<T>(*left, *right, options);
     if (!options.device.is_host()) product.matrix = product.matrix.to(Device{});
     return product;

@@ -9,7 +9,7 @@ from . import _core
 from ._arguments import Clock, assign, count, flag, function, number, require_word
 from ._matrix import as_array, as_vector
 from ._plan import Plan
-from ._solve import System, _first_guess, _limit, _shaped, default_tolerance
+from ._solve import SystemOperator, _first_guess, _limit, _shaped, default_tolerance
 from .errors import NotSupported
 from .results import Solution
 
@@ -28,7 +28,7 @@ def fit(method: str, A: Any, b: Any, x0: Any, precond: str, callback: Any, strea
     require_word("precond", precond, ("none", "jacobi"))
     options = _core.LeastSquaresOptions()
     b, x0 = as_array(b, "b"), None if x0 is None else as_array(x0, "x0")
-    system = System(A, stream, clock, transpose=True, b=b, x0=x0)
+    system = SystemOperator(A, stream, clock, transpose=True, b=b, x0=x0)
     if isinstance(A, Plan) and not A._core.has_transpose:
         raise NotSupported("least squares need products with the transpose: tessera.Plan(A, transpose=True)")
     options.atol = options.btol = max(tolerance, default_tolerance(system.dtype))

@@ -94,7 +94,7 @@ def _shape_of(A: Any) -> Any:
     return (A.rows, A.cols) if isinstance(A, Matrix) else A.shape
 
 
-class System:
+class SystemOperator:
     """A as an operator of the extension, in the type in which NumPy would compute with A, b and x0."""
 
     def __init__(self, A: Any, stream: Any = None, clock: Clock | None = None, transpose: bool = False,
@@ -138,7 +138,7 @@ def require_type(what: str, dtype: Any, types: dict[str, Any]) -> None:
                                   "or A.astype(np.float64)")
 
 
-def _inverse(M: Any, system: System, clock: Clock | None = None) -> tuple[Any, str, Any]:
+def _inverse(M: Any, system: SystemOperator, clock: Clock | None = None) -> tuple[Any, str, Any]:
     """`M` for a solver, its name, and what has to stay alive."""
     if M is None or (isinstance(M, str) and M == "none"):
         return None, "none", None
@@ -217,14 +217,14 @@ class Solver:
                  callback: Callback | None = None, stream: Any = None, **options: Unpack[SolverOptions]) -> None:
         require_word("method", method, METHODS)
         clock = Clock()
-        system = System(A, stream, clock)
+        system = SystemOperator(A, stream, clock)
         settings = _options(method, system.dtype, rtol, atol, maxiter, history, {**options})
         self._given: dict[str, Any] = {"rtol": rtol, "atol": atol, "maxiter": maxiter, "history": history,
                                        "callback": callback, **options}
         self._set_up(system, method, _inverse(M, system, clock), settings, callback)
         self.times_ms = {"plan": None, "preconditioner": None, **clock.times_ms}
 
-    def _set_up(self, system: System, method: str, inverse: tuple[Any, str, Any], settings: _core.SolverOptions,
+    def _set_up(self, system: SystemOperator, method: str, inverse: tuple[Any, str, Any], settings: _core.SolverOptions,
                 callback: Callback | None) -> None:
         M, self._precond, self._M = inverse
         kind = _core.Solver64 if system.dtype is np.float64 else _core.Solver32
@@ -319,7 +319,7 @@ def _has_columns(b: Any) -> bool:
     return not _device.is_device_array(b) and b.ndim == 2 and b.shape[1] != 1
 
 
-def _columns(system: System, b: Any, x0: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def _columns(system: SystemOperator, b: Any, x0: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """b and x to begin with, as columns."""
     b = as_columns(b, system.rows, system.dtype, "b")
     if x0 is None:
@@ -330,7 +330,7 @@ def _columns(system: System, b: Any, x0: Any) -> tuple[npt.NDArray[Any], npt.NDA
     return b, x
 
 
-def _inverse_in_time(M: Any, system: System, settings: _core.SolverOptions, clock: Clock) -> tuple[Any, str, Any]:
+def _inverse_in_time(M: Any, system: SystemOperator, settings: _core.SolverOptions, clock: Clock) -> tuple[Any, str, Any]:
     """`_inverse`, to which the limit of time applies, too: after it nothing is iterated."""
     inverse = _inverse(M, system, clock)
     settings.time_limit = max(0.0, settings.time_limit - clock.total_ms / 1e3)
@@ -347,7 +347,7 @@ def _finish(facts: dict[str, Any], settings: _core.SolverOptions, clock: Clock |
     return facts if clock is None else clock.finish(facts)
 
 
-def _iterate_columns(method: str, system: System, b: Any, x0: Any, M: Any, settings: _core.SolverOptions, callback: Any,
+def _iterate_columns(method: str, system: SystemOperator, b: Any, x0: Any, M: Any, settings: _core.SolverOptions, callback: Any,
                      clock: Clock, names: tuple[str, str] | None = None) -> Solutions:
     inverse, precond, M = _inverse_in_time(M, system, settings, clock)
     b, x = _columns(system, b, x0)
@@ -358,7 +358,7 @@ def _iterate_columns(method: str, system: System, b: Any, x0: Any, M: Any, setti
     return Solutions(x, solutions, clock.times_ms, clock.total_ms)
 
 
-def _iterate(method: str, system: System, b: Any, x0: Any, M: Any, settings: _core.SolverOptions, callback: Any,
+def _iterate(method: str, system: SystemOperator, b: Any, x0: Any, M: Any, settings: _core.SolverOptions, callback: Any,
              clock: Clock, names: tuple[str, str] | None = None) -> Solution[Any] | Solutions:
     """Solves by a method; `names` of method and preconditioner are for the report."""
     if _has_columns(b):
@@ -409,7 +409,7 @@ def _method(name: str, title: str, a: str = "Any square matrix.") -> Iteration:
                stream: Any = None, **options: Any) -> Solution[Any] | Solutions:
         clock = Clock()
         b, x0 = as_array(b, "b"), None if x0 is None else as_array(x0, "x0")
-        system = System(A, stream, clock, b=b, x0=x0)
+        system = SystemOperator(A, stream, clock, b=b, x0=x0)
         settings = _options(name, system.dtype, rtol, atol, maxiter, history, options)
         return _iterate(name, system, b, x0, M, settings, callback, clock)
 
@@ -431,7 +431,7 @@ chebyshev = _method("chebyshev", "Chebyshev iteration; `spectrum_low` and `spect
 richardson = _method("richardson", "Richardson iteration x = x + M (b - A x).")
 
 
-def _climb(system: System, b: Any, x0: Any, method: str, options: _core.SolverOptions, callback: Any,
+def _climb(system: SystemOperator, b: Any, x0: Any, method: str, options: _core.SolverOptions, callback: Any,
            clock: Clock | None = None) -> Solution[Any]:
     began = time.perf_counter()
     vector = as_vector(b, system.rows, system.dtype, "b", system.context)
@@ -449,7 +449,7 @@ def _climb(system: System, b: Any, x0: Any, method: str, options: _core.SolverOp
     return Solution(_shaped(x, b), facts, best["method"], best["precond"], system.kernel)
 
 
-def _climb_columns(system: System, b: Any, x0: Any, method: str, settings: _core.SolverOptions, callback: Any,
+def _climb_columns(system: SystemOperator, b: Any, x0: Any, method: str, settings: _core.SolverOptions, callback: Any,
                    clock: Clock) -> Solutions:
     """The ladder for the first column; its rung for all others, and the ladder for those that it does not solve."""
     b, guess = _columns(system, b, x0)
@@ -494,11 +494,11 @@ def _solve_mixed(A: Any, b: Any, x0: Any, method: str, precond: Any, settings: _
                  stream: Any, clock: Clock) -> Solution[Any]:
     if isinstance(A, _Operator) or not hasattr(A, "astype"):
         raise InvalidArgument("mixed precision makes two plans: A has to be a matrix, which astype() rounds")
-    system = System(A, stream, clock, b=b, x0=x0)
+    system = SystemOperator(A, stream, clock, b=b, x0=x0)
     if system.dtype != np.float64:
         raise InvalidArgument(f"mixed precision is for systems of type float64, this one is of type {np.dtype(system.dtype)}")
     system.require_square()
-    single = System(A.astype(np.float32), stream, clock)
+    single = SystemOperator(A.astype(np.float32), stream, clock)
     if isinstance(precond, str) and precond == "auto":
         precond = "jacobi"
     inverse, name, _kept = _inverse_in_time(precond, single, settings, clock)
@@ -601,7 +601,7 @@ def solve(A: Any, b: Any, *, method: str = "auto", precond: Any = "auto", precis
         rtol = None if rtol is None else _limit("rtol", rtol)
         return _least_squares.fit(method, A, b, x0, "none" if word == "auto" else precond, callback, stream, clock,
                                   {"atol": rtol, "btol": rtol, "maxiter": maxiter, "history": history}, options, 0.0)
-    system = System(A, stream, clock, b=b, x0=x0)
+    system = SystemOperator(A, stream, clock, b=b, x0=x0)
     system.require_square()
     is_plan = isinstance(system.kept, Plan)
     if word == "auto" and method in ("auto",) + RUNGS and is_plan:

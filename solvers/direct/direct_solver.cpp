@@ -205,16 +205,17 @@ std::uint64_t DirectSolver::bytes() const noexcept {
 
 namespace {
 
-/// An order and the exponents of a scaling.
-struct ScaledOrder {
-  std::span<const index_t> order;
+/// A permutation, and the exponents of a scaling.
+struct ScaledPermutation {
+  std::span<const index_t> permutation;
   std::span<const int> exponents;
 };
 
 /// x = C Q inverse(P R x) for R and P of `from`, C and Q of `to`. R x is brought to a size of about 1: large factors
 /// would overflow large entries.
 template <class Inverse>
-void solve_between(const ScaledOrder& from, const ScaledOrder& to, std::span<double> x, const Inverse& inverse) {
+void solve_between(const ScaledPermutation& from, const ScaledPermutation& to, std::span<double> x,
+                   const Inverse& inverse) {
   constexpr int none = std::numeric_limits<int>::min();
   int largest = none;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -223,12 +224,12 @@ void solve_between(const ScaledOrder& from, const ScaledOrder& to, std::span<dou
   const int shift = largest == none ? 0 : largest;
   std::vector<double> w(x.size());
   for (std::size_t k = 0; k < w.size(); ++k) {
-    const auto i = at(from.order[k]);
+    const auto i = at(from.permutation[k]);
     w[k] = scale_by_power(x[i], from.exponents[i] - shift);
   }
   if (!w.empty()) inverse(std::span<double>(w));
   for (std::size_t k = 0; k < w.size(); ++k) {
-    const auto j = at(to.order[k]);
+    const auto j = at(to.permutation[k]);
     x[j] = scale_by_power(w[k], to.exponents[j] + shift);
   }
 }

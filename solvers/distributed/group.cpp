@@ -122,7 +122,7 @@ Device DeviceGroup::Impl::rank(int number, index_t first_row, index_t rows) cons
 }
 
 void DeviceGroup::Impl::run(const std::function<void(int)>& body) const {
-  const auto turn = turns.take("a group of devices");
+  const auto scope = calls.enter("a group of devices");
   if (links != nullptr) links->begin();
   communicator->run(body);
 }

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/communicator.hpp"
+#include "core/exclusive_calls.hpp"
 #include "core/group_rank.hpp"
-#include "core/one_at_a_time.hpp"
 #include "solvers/distributed/peer_links.hpp"
 #include "tessera/several_devices.hpp"
 
@@ -27,7 +27,7 @@ struct DeviceGroup::Impl {
   DeviceGroupOptions options;
   std::unique_ptr<cuda::PeerLinks> links;  ///< of GPUs that reach each other, else null
   std::shared_ptr<detail::Communicator> communicator;
-  mutable detail::OneAtATime turns;
+  mutable detail::ExclusiveCalls calls;
 
   /// The device as rank `number` of a system, whose rows from `first_row` on it has.
   [[nodiscard]] Device rank(int number, index_t first_row, index_t rows) const;

@@ -3,7 +3,7 @@
 /// bits. Mᵀ is such an operator, too, of the transposed factors, formed by the first product with it.
 #include "core/detail_namespace.hpp"
 #include "core/parallel.hpp"
-#include "core/work_spaces.hpp"
+#include "core/workspace_pool.hpp"
 #include "solvers/factors/level_schedule.hpp"
 #include "solvers/factors/prepared_factors.hpp"
 #include "tessera/statistics.hpp"
@@ -159,7 +159,7 @@ class HostFactorSolve final : public FactorSolve<T> {
   Array<T> row_scale_;
   Array<index_t> column_to_;
   Array<T> column_scale_;
-  WorkSpaces<Array<T>> work_;
+  WorkspacePool<Array<T>> work_;
   mutable std::once_flag is_transposed_;
   mutable std::unique_ptr<HostFactorSolve> transposed_;  ///< of the first product with Mᵀ on
 };

@@ -4,7 +4,7 @@
 #include "core/device/matrix_place.hpp"
 #include "core/enqueued_product.hpp"
 #include "core/stopwatch.hpp"
-#include "core/work_spaces.hpp"
+#include "core/workspace_pool.hpp"
 #include "solvers/factors/matrix_checks.hpp"
 #include "solvers/inverse/adaptive_rows.hpp"
 #include "solvers/inverse/fsai_rows.hpp"
@@ -238,7 +238,7 @@ struct FsaiPreconditioner<T>::Impl final : detail::EnqueuedProduct<T> {
   FsaiOptions options;
   Factor<T> factor;
   PreconditionerInfo info{.name = "fsai", .is_symmetric = true};
-  detail::WorkSpaces<Array<T>> between;  ///< G r
+  detail::WorkspacePool<Array<T>> between;  ///< G r
 
   Impl(const CsrView<T>& matrix, const FsaiOptions& wanted, const Device& where) : device(where), options(wanted) {
     const Stopwatch watch;

@@ -113,11 +113,11 @@ TEST(ErrorClaims, FirstGuessesHideNoError) {
 }
 
 /// ‖b - A x‖₂ in long double, and what rounding leaves of it in double.
-struct TrueResidual {
+struct LongDoubleResidual {
   double norm = 0.0;
   double rounding = 0.0;
 };
-TrueResidual residual_of(const KnownSystem& system, const std::vector<double>& x) {
+LongDoubleResidual residual_of(const KnownSystem& system, const std::vector<double>& x) {
   const CsrView<double> A = system.matrix.view();
   long double squares = 0.0L;
   long double sizes = 0.0L;
@@ -163,7 +163,7 @@ TEST(Statuses, TellTheResidualOfTheirXFromAnyFirstGuess) {
           std::vector<double> x = guess;
           const SolveReport report = IterativeSolver<double>(method.method, A, options).solve(system.b, x);
           seen.insert(report.status);
-          const TrueResidual found = residual_of(system, x);
+          const LongDoubleResidual found = residual_of(system, x);
           if (!std::isfinite(found.norm)) {
             EXPECT_FALSE(report.converged());
             continue;

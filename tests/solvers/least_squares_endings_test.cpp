@@ -1,4 +1,4 @@
-/// LSMR and CGLS, their endings: exact and empty problems, the range of the type, limits and refusals; and column scaling.
+/// LSMR and CGLS, their endings: exact and empty problems, the range of the type, limits, refusals, column scaling.
 #include "tessera/error.hpp"
 #include "tests/solvers/least_squares_problems.hpp"
 #include "tests/support/error_message.hpp"

@@ -29,21 +29,22 @@ namespace {
 using Eigen::MatrixXd;
 
 template <class T>
-struct Kind {
+struct PreconditionerCase {
   std::string name;
   std::function<std::unique_ptr<Preconditioner<T>>(const CsrView<T>&)> make;
   bool needs_diagonal = true;
 };
 
 template <class T>
-Kind<T> factor_kind(const std::string& name, const IncompleteFactorOptions& options, bool needs_diagonal = true) {
+PreconditionerCase<T> factor_kind(const std::string& name, const IncompleteFactorOptions& options,
+                                  bool needs_diagonal = true) {
   return {name, [options](const CsrView<T>& a) { return std::make_unique<IncompleteFactors<T>>(a, options); },
           needs_diagonal};
 }
 
 template <class T>
-std::vector<Kind<T>> kinds() {
-  std::vector<Kind<T>> all;
+std::vector<PreconditionerCase<T>> kinds() {
+  std::vector<PreconditionerCase<T>> all;
   for (const DirectMethod method : {DirectMethod::lu_amd, DirectMethod::lu_colamd}) {
     all.push_back({std::string(to_string(method)),
                    [method](const CsrView<T>& a) {
@@ -92,7 +93,7 @@ std::vector<Kind<T>> kinds() {
 }
 
 template <class T>
-struct System {
+struct NonsymmetricSystem {
   std::string name;
   Csr<T> a;
   bool has_diagonal = true;
@@ -100,8 +101,8 @@ struct System {
 
 /// Unsymmetric patterns and values, rows and columns of sizes apart, no diagonal, one row, and none.
 template <class T>
-std::vector<System<T>> systems() {
-  std::vector<System<T>> all;
+std::vector<NonsymmetricSystem<T>> systems() {
+  std::vector<NonsymmetricSystem<T>> all;
   const Csr<double> random = random_matrix({.n = 60, .row_entries = 4, .diagonal = 6.0, .seed = 3});
   all.push_back({"random", random.with_value_type<T>()});
   all.push_back({"flow", convection_diffusion<T>(9, 7, 1, Peclet{8.0, 3.0, 0.0})});
@@ -164,8 +165,8 @@ TYPED_TEST_SUITE(TransposedOfType, Types);
 
 TYPED_TEST(TransposedOfType, EveryPreconditionerOnTheHost) {
   using T = TypeParam;
-  for (const System<T>& system : systems<T>()) {
-    for (const Kind<T>& kind : kinds<T>()) {
+  for (const NonsymmetricSystem<T>& system : systems<T>()) {
+    for (const PreconditionerCase<T>& kind : kinds<T>()) {
       if (kind.needs_diagonal && !system.has_diagonal) continue;
       SCOPED_TRACE(kind.name + " of " + system.name);
       const auto m = kind.make(system.a.view());
@@ -185,7 +186,7 @@ TYPED_TEST(TransposedOfType, EveryPreconditionerOnTheHost) {
 
 TYPED_TEST(TransposedOfType, DirectIsTheInverseOfTheTranspose) {
   using T = TypeParam;
-  for (const System<T>& system : systems<T>()) {
+  for (const NonsymmetricSystem<T>& system : systems<T>()) {
     SCOPED_TRACE(system.name);
     const DirectFactors<T> m(system.a.view());
     const MatrixXd expected = to_dense(system.a.view()).transpose().eval().inverse();
@@ -199,7 +200,7 @@ TYPED_TEST(TransposedOfType, WeightsAlphaAndBeta) {
   const Csr<T> a = convection_diffusion<T>(9, 7, 1, Peclet{8.0, 3.0, 0.0});
   const std::vector<T> x = random_values<T>(63, 1);
   const std::vector<T> old = random_values<T>(63, 2);
-  for (const Kind<T>& kind : kinds<T>()) {
+  for (const PreconditionerCase<T>& kind : kinds<T>()) {
     SCOPED_TRACE(kind.name);
     const auto m = kind.make(a.view());
     std::vector<T> z(63);
@@ -218,7 +219,7 @@ TYPED_TEST(TransposedOfType, FollowsARefresh) {
   using T = TypeParam;
   const Csr<T> a = convection_diffusion<T>(9, 7, 1, Peclet{8.0, 3.0, 0.0});
   const Csr<T> b = convection_diffusion<T>(9, 7, 1, Peclet{2.0, -5.0, 0.0});
-  for (const Kind<T>& kind : kinds<T>()) {
+  for (const PreconditionerCase<T>& kind : kinds<T>()) {
     SCOPED_TRACE(kind.name);
     const auto m = kind.make(a.view());
     const MatrixXd before = dense_transpose_of(*m);
@@ -233,7 +234,7 @@ TYPED_TEST(TransposedOfType, FollowsARefresh) {
 TEST(Transposed, FirstProductsMayRunSideBySide) {
   const Csr<double> a = convection_diffusion<double>(40, 30, 1, Peclet{8.0, 3.0, 0.0});
   const std::vector<double> x = random_values<double>(1200, 1);
-  for (const Kind<double>& kind : kinds<double>()) {
+  for (const PreconditionerCase<double>& kind : kinds<double>()) {
     SCOPED_TRACE(kind.name);
     std::vector<double> expected(1200);
     kind.make(a.view())->apply_transposed(x, expected);
@@ -290,7 +291,7 @@ TYPED_TEST(TransposedOfType, SolvesWithEveryPreconditioner) {
   const std::vector<T> b = random_values<T>(300, 4);
   SolverOptions options;
   options.relative_tolerance = std::is_same_v<T, float> ? 1e-4 : 1e-9;
-  for (const Kind<T>& kind : kinds<T>()) {
+  for (const PreconditionerCase<T>& kind : kinds<T>()) {
     const auto m = kind.make(plan.matrix());
     for (const IterativeMethod method : {IterativeMethod::gmres, IterativeMethod::bicgstab}) {
       SCOPED_TRACE(kind.name + " " + std::string(to_string(method)));

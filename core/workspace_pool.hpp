@@ -11,11 +11,11 @@ namespace tessera::detail {
 
 /// On a GPU a call may give its space back before its work is done: later work comes after it in the stream.
 template <class Space>
-class WorkSpaces {
+class WorkspacePool {
  public:
-  WorkSpaces() = default;
-  WorkSpaces(const WorkSpaces&) = delete;
-  WorkSpaces& operator=(const WorkSpaces&) = delete;
+  WorkspacePool() = default;
+  WorkspacePool(const WorkspacePool&) = delete;
+  WorkspacePool& operator=(const WorkspacePool&) = delete;
 
   /// A space for this call alone; its pointer gives it back. \param make makes another one where all are lent
   template <class Make>

@@ -1,6 +1,6 @@
-// Claims on objects by threads: taken all at once, so that none waits while it holds a part; a circle of waits, which
-// only nested calls can close, is found by a search along the waits and refused.
-#include "claims.hpp"
+// Locks of objects by threads: taken all at once, so that none waits while it holds a part. A cycle of the wait-for
+// graph, which only nested calls can close, is found by a search and refused.
+#include "object_locks.hpp"
 
 #include "watch.hpp"
 
@@ -26,8 +26,8 @@ constexpr auto between_looks = std::chrono::milliseconds(20);
 using Thread = std::thread::id;
 
 /// An object in use, or wanted.
-struct Use {
-  std::vector<Thread> threads;  ///< once per claim
+struct LockState {
+  std::vector<Thread> threads;  ///< once per lock
   bool is_alone = false;
   int changes_waiting = 0;  ///< later readers let them pass
 
@@ -36,18 +36,18 @@ struct Use {
   }
 };
 
-struct Table {
+struct LockTable {
   std::mutex mutex;
   std::condition_variable changed;
-  std::unordered_map<const void*, Use> uses;
-  std::map<Thread, std::span<const Claimed>> waits;
+  std::unordered_map<const void*, LockState> states;
+  std::map<Thread, std::span<const LockRequest>> waits;
 
   /// Threads that have what `thread` wants.
-  [[nodiscard]] std::vector<Thread> in_the_way(std::span<const Claimed> wanted, Thread thread) const {
+  [[nodiscard]] std::vector<Thread> in_the_way(std::span<const LockRequest> wanted, Thread thread) const {
     std::vector<Thread> result;
-    for (const Claimed& each : wanted) {
-      const auto found = uses.find(each.object);
-      if (found == uses.end() || (each.access == Access::shared && !found->second.is_alone)) continue;
+    for (const LockRequest& each : wanted) {
+      const auto found = states.find(each.object);
+      if (found == states.end() || (each.mode == LockMode::shared && !found->second.is_alone)) continue;
       std::copy_if(found->second.threads.begin(), found->second.threads.end(), std::back_inserter(result),
                    [&](Thread other) { return other != thread; });
     }
@@ -67,45 +67,46 @@ struct Table {
     return false;
   }
 
-  [[nodiscard]] bool has_change_waiting(std::span<const Claimed> wanted) const {
-    return std::any_of(wanted.begin(), wanted.end(), [&](const Claimed& each) {
-      const auto found = uses.find(each.object);
-      return each.access == Access::shared && found != uses.end() && found->second.changes_waiting > 0;
+  [[nodiscard]] bool has_change_waiting(std::span<const LockRequest> wanted) const {
+    return std::any_of(wanted.begin(), wanted.end(), [&](const LockRequest& each) {
+      const auto found = states.find(each.object);
+      return each.mode == LockMode::shared && found != states.end() && found->second.changes_waiting > 0;
     });
   }
 
   /// Whether this thread has an object that it wants in a way that does not go with it.
-  [[nodiscard]] bool wants_its_own(std::span<const Claimed> wanted, Thread thread) const {
-    return std::any_of(wanted.begin(), wanted.end(), [&](const Claimed& each) {
-      const auto found = uses.find(each.object);
-      if (each.access == Access::turn || found == uses.end() || !found->second.is_of(thread)) return false;
-      return each.access == Access::exclusive || found->second.is_alone;
+  [[nodiscard]] bool wants_its_own(std::span<const LockRequest> wanted, Thread thread) const {
+    return std::any_of(wanted.begin(), wanted.end(), [&](const LockRequest& each) {
+      const auto found = states.find(each.object);
+      if (each.mode == LockMode::reentrant || found == states.end() || !found->second.is_of(thread)) return false;
+      return each.mode == LockMode::exclusive || found->second.is_alone;
     });
   }
 
-  void count_changes(std::span<const Claimed> wanted, int difference) {
-    for (const Claimed& each : wanted) {
-      if (each.access == Access::exclusive) uses[each.object].changes_waiting += difference;
+  void count_changes(std::span<const LockRequest> wanted, int difference) {
+    for (const LockRequest& each : wanted) {
+      if (each.mode == LockMode::exclusive) states[each.object].changes_waiting += difference;
       drop_unused(each.object);
     }
   }
 
   void drop_unused(const void* object) {
-    const auto found = uses.find(object);
-    if (found != uses.end() && found->second.threads.empty() && found->second.changes_waiting == 0) uses.erase(found);
+    const auto found = states.find(object);
+    if (found != states.end() && found->second.threads.empty() && found->second.changes_waiting == 0)
+      states.erase(found);
   }
 };
 
-Table& table();
+LockTable& table();
 
 /// In a child of fork() only the thread that forked lives on.
 void forget_other_threads() {
-  Table& all = table();
-  const Thread self = Claimant::of_this_thread().thread;
-  for (auto& [object, use] : all.uses) {
-    std::erase_if(use.threads, [&](Thread each) { return each != self; });
-    use.is_alone = use.is_alone && !use.threads.empty();
-    use.changes_waiting = 0;
+  LockTable& all = table();
+  const Thread self = LockOwner::of_this_thread().thread;
+  for (auto& [object, state] : all.states) {
+    std::erase_if(state.threads, [&](Thread each) { return each != self; });
+    state.is_alone = state.is_alone && !state.threads.empty();
+    state.changes_waiting = 0;
   }
   all.waits.clear();
   new (&all.changed) std::condition_variable;
@@ -113,23 +114,23 @@ void forget_other_threads() {
 }
 
 /// Never destroyed: threads of the interpreter may outlive static objects.
-Table& table() {
-  static Table& all = *new Table;
+LockTable& table() {
+  static LockTable& all = *new LockTable;
   [[maybe_unused]] static const int registered =
       pthread_atfork([] { table().mutex.lock(); }, [] { table().mutex.unlock(); }, forget_other_threads);
   return all;
 }
 
 /// In the list of those that wait, until the wait ends, in an exception too.
-class Waiting {
+class LockWait {
  public:
-  Waiting(std::unique_lock<std::mutex>& lock, Thread thread, std::span<const Claimed> wanted)
+  LockWait(std::unique_lock<std::mutex>& lock, Thread thread, std::span<const LockRequest> wanted)
       : lock_(lock), thread_(thread), wanted_(wanted) {
     table().count_changes(wanted, 1);
   }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-  ~Waiting() {
+  LockWait(const LockWait&) = delete;
+  LockWait& operator=(const LockWait&) = delete;
+  ~LockWait() {
     if (!lock_.owns_lock()) lock_.lock();
     table().waits.erase(thread_);
     table().count_changes(wanted_, -1);
@@ -151,7 +152,7 @@ class Waiting {
  private:
   std::unique_lock<std::mutex>& lock_;
   Thread thread_;
-  std::span<const Claimed> wanted_;
+  std::span<const LockRequest> wanted_;
 };
 
 /// Stands for the library's own context of a GPU.
@@ -166,55 +167,55 @@ const void* own_context(int ordinal) {
 
 }  // namespace
 
-Claimant& Claimant::of_this_thread() {
-  thread_local Claimant self;
+LockOwner& LockOwner::of_this_thread() {
+  thread_local LockOwner self;
   return self;
 }
 
-Claim::Claim(const char* what, const Device& device, std::initializer_list<Claimed> objects)
-    : thread_(Claimant::of_this_thread().thread) {
+ObjectLock::ObjectLock(const char* what, const Device& device, std::initializer_list<LockRequest> objects)
+    : thread_(LockOwner::of_this_thread().thread) {
   objects_.reserve(objects.size() + 1);
   std::copy_if(objects.begin(), objects.end(), std::back_inserter(objects_),
-               [](const Claimed& each) { return each.object != nullptr; });
+               [](const LockRequest& each) { return each.object != nullptr; });
   if (!device.is_host()) {
     const void* const context = device.context_id();
-    objects_.push_back({context != nullptr ? context : own_context(device.ordinal()), Access::turn});
+    objects_.push_back({context != nullptr ? context : own_context(device.ordinal()), LockMode::reentrant});
   }
   if (!objects_.empty()) wait(what);
-  ++Claimant::of_this_thread().claims;
+  ++LockOwner::of_this_thread().locks;
 }
 
-void Claim::wait(const char* what) {
-  Table& all = table();
+void ObjectLock::wait(const char* what) {
+  LockTable& all = table();
   std::unique_lock lock(all.mutex);
   if (all.wants_its_own(objects_, thread_)) throw InvalidArgument(refusal(what));
-  const bool is_within_another = Claimant::of_this_thread().claims > 0;
+  const bool is_within_another = LockOwner::of_this_thread().locks > 0;
   const auto is_free = [&] {
     return all.in_the_way(objects_, thread_).empty() && (is_within_another || !all.has_change_waiting(objects_));
   };
   if (!is_free()) {
-    const Waiting waiting(lock, thread_, objects_);
+    const LockWait waiting(lock, thread_, objects_);
     do {
       if (all.closes_circle(all.in_the_way(objects_, thread_), thread_)) throw InvalidArgument(refusal(what));
       waiting.wait();
     } while (!is_free());
   }
-  for (const Claimed& each : objects_) {
-    Use& use = all.uses[each.object];
-    use.threads.push_back(thread_);
-    use.is_alone = each.access != Access::shared;
+  for (const LockRequest& each : objects_) {
+    LockState& state = all.states[each.object];
+    state.threads.push_back(thread_);
+    state.is_alone = each.mode != LockMode::shared;
   }
 }
 
-Claim::~Claim() {
-  --Claimant::of_this_thread().claims;
+ObjectLock::~ObjectLock() {
+  --LockOwner::of_this_thread().locks;
   if (objects_.empty()) return;
-  Table& all = table();
+  LockTable& all = table();
   const std::scoped_lock lock(all.mutex);
-  for (const Claimed& each : objects_) {
-    Use& use = all.uses[each.object];
-    use.threads.erase(std::find(use.threads.begin(), use.threads.end(), thread_));
-    if (use.threads.empty()) use.is_alone = false;
+  for (const LockRequest& each : objects_) {
+    LockState& state = all.states[each.object];
+    state.threads.erase(std::find(state.threads.begin(), state.threads.end(), thread_));
+    if (state.threads.empty()) state.is_alone = false;
     all.drop_unused(each.object);
   }
   if (!all.waits.empty()) all.changed.notify_all();

@@ -10,31 +10,31 @@
 
 namespace tessera::detail {
 
-class OneAtATime {
+class ExclusiveCalls {
  public:
-  class Turn {
+  class Scope {
    public:
-    explicit Turn(std::atomic<bool>& taken) noexcept : taken_(taken) {}
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    ~Turn() { taken_.store(false, std::memory_order_release); }
+    explicit Scope(std::atomic<bool>& is_running) noexcept : is_running_(is_running) {}
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() { is_running_.store(false, std::memory_order_release); }
 
    private:
-    std::atomic<bool>& taken_;
+    std::atomic<bool>& is_running_;
   };
 
-  /// \param who the object, for the message \throws InvalidArgument where a turn has not ended
-  [[nodiscard]] Turn take(std::string_view who) {
-    if (taken_.exchange(true, std::memory_order_acquire)) {
+  /// \param who the object, for the message \throws InvalidArgument while another call runs
+  [[nodiscard]] Scope enter(std::string_view who) {
+    if (is_running_.exchange(true, std::memory_order_acquire)) {
       throw InvalidArgument(std::string(who) +
                             " serves one call at a time, and one is running: in another thread, or "
                             "this one comes from its observer or from one of its operators");
     }
-    return Turn(taken_);
+    return Scope(is_running_);
   }
 
  private:
-  std::atomic<bool> taken_ = false;
+  std::atomic<bool> is_running_ = false;
 };
 
 }  // namespace tessera::detail
