@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._arguments import Clock, assign, by_name, count, flag, function, number, text
+from ._arguments import assign, by_name, count, flag, function, number, text
+from ._clock import Clock
 from ._matrix import as_matrix
 from ._pagerank import _adjacency
 from .report import HitsReport, KatzReport, history_of

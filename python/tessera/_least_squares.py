@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
-from ._arguments import Clock, assign, count, flag, function, number, require_word
+from ._arguments import assign, count, flag, function, number, require_word
+from ._clock import Clock
 from ._matrix import as_array, as_vector
 from ._plan import Plan
 from ._solve import SystemOperator, _first_guess, _limit, _shaped, default_tolerance

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._arguments import Clock, by_name, count, flag, function, number, require_word, text
+from ._arguments import by_name, count, flag, function, number, require_word, text
+from ._clock import Clock
 from ._matrix import as_array, as_matrix
 from .errors import DimensionError, InvalidArgument
 from .report import PageRankReport, history_of

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from . import _core, _device
-from ._arguments import Clock, assign, count, flag, function, number, require_word, text
+from ._arguments import assign, count, flag, function, number, require_word, text
+from ._clock import Clock
 from ._matrix import Matrix, as_array, as_columns, as_known, as_matrix, as_vector, dtype_of, refuse_stream, value_type
 from ._plan import Plan, _Operator
 from ._precond import Preconditioner, function_operator

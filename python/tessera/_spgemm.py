@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from . import _core
-from ._arguments import Clock, by_name, count, text
+from ._arguments import by_name, count, text
+from ._clock import Clock
 from ._matrix import as_csr, as_matrix, dtype_of, value_type
 from .errors import OptionError
 from .report import ProductReport

@@ -39,6 +39,20 @@ void check(CycleCase task) {
   }
 }
 
+/// <M u, v> = <u, N v>, where N is the transpose of M.
+void expect_adjoint(const std::vector<double>& mu, const std::vector<double>& u, const std::vector<double>& nv,
+                    const std::vector<double>& v) {
+  double left = 0.0;
+  double right = 0.0;
+  double scale = 0.0;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    left += mu[i] * v[i];
+    right += u[i] * nv[i];
+    scale += std::abs(mu[i] * v[i]);
+  }
+  EXPECT_NEAR(left, right, 1e-13 * scale);
+}
+
 TEST(AmgCycleOnHost, EqualsTheTextbookFormula) {
   for (const CycleCase& task : cycle_cases()) {
     check<double, double>(task);
@@ -69,15 +83,7 @@ TEST(AmgCycleOnHost, IsSymmetric) {
     const std::vector<double> v = random_values<double>(132, 2);
     const std::vector<double> mu = image(*cycle, u);
     const std::vector<double> mv = image(*cycle, v);
-    double left = 0.0;
-    double right = 0.0;
-    double scale = 0.0;
-    for (std::size_t i = 0; i < u.size(); ++i) {
-      left += mu[i] * v[i];
-      right += u[i] * mv[i];
-      scale += std::abs(mu[i] * v[i]);
-    }
-    EXPECT_NEAR(left, right, 1e-13 * scale);
+    expect_adjoint(mu, u, mv, v);
   }
 }
 
@@ -101,15 +107,7 @@ TEST(AmgCycleOnHost, TransposedProductIsThatOfTheTranspose) {
       const std::vector<double> mu = image(*cycle, u);
       std::vector<double> mv(v.size(), std::numeric_limits<double>::quiet_NaN());
       cycle->apply_transposed(v, mv);
-      double left = 0.0;
-      double right = 0.0;
-      double scale = 0.0;
-      for (std::size_t i = 0; i < u.size(); ++i) {
-        left += mu[i] * v[i];
-        right += u[i] * mv[i];
-        scale += std::abs(mu[i] * v[i]);
-      }
-      EXPECT_NEAR(left, right, 1e-13 * scale);
+      expect_adjoint(mu, u, mv, v);
     }
   }
 }
